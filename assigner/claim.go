@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -24,13 +23,9 @@ type claim struct {
 	meta   leasestore.Meta
 	now    int64 // the delta at the start of the claim, by this host's clock
 
-	raced    int   // rows lost to other processes
-	stuck    int64 // the worker ID lost last
-	stuckFor int   // times in a row
-	rivals   int   // worker IDs lost to processes that have counted them
-	advanced bool  // the last lost row was counted
-	ahead    int   // expired rows with fences too far ahead of the clock
-	nearest  int64 // the lowest fence of these rows
+	herd
+	ahead   int   // expired rows with fences too far ahead of the clock
+	nearest int64 // the lowest fence of these rows
 }
 
 // run takes a lease. It prefers a kept lease whose quarantine is over.
@@ -75,47 +70,24 @@ func newFirst(c *claim) (*lease, error) {
 	return c.recycled(func(leasestore.Row) bool { return true })
 }
 
-// from takes a worker ID from a pool. It tries again as long as other processes are faster.
+// from takes a worker ID from a pool. It tries again as long as other processes are faster, and
+// waits with backoff unless the counter of worker IDs has moved.
 func (c *claim) from(p pool) (*lease, error) {
 	for try := 0; ; try++ {
-		raced := c.raced
+		raced, next := c.raced, c.meta.NextWorkerID
 		l, err := p(c)
 		switch {
 		case l != nil || err != nil:
 			return l, c.blame(err)
 		case c.raced == raced: // all have been given out, or fresh would have tried one
 			return nil, c.none()
+		case c.meta.NextWorkerID == next:
+			c.pause(c.ctx, try)
 		}
-		if err := c.nextRound(try); err != nil {
+		if err := c.loadMeta(); err != nil {
 			return nil, c.blame(err)
 		}
 	}
-}
-
-// nextRound waits with backoff and reads the counter of worker IDs again. It does not wait after a
-// round that has counted a row of Fenced.
-func (c *claim) nextRound(try int) error {
-	if c.advanced {
-		return c.ctx.Err()
-	}
-	c.pause(c.ctx, try)
-	if err := c.loadMeta(); err != nil {
-		return err
-	}
-	if c.stuckFor > 0 && c.meta.NextWorkerID > c.stuck {
-		c.rivals++
-		c.stuckFor = 0
-	}
-	return nil
-}
-
-// blame adds the competition of other processes to the error of a claim whose context has ended.
-func (c *claim) blame(err error) error {
-	if err == nil || c.raced == 0 || c.ctx.Err() == nil {
-		return err
-	}
-	return fmt.Errorf("assigner: no worker ID in time: other processes that start now took %d rows first; "+
-		"start fewer at once, or allow more time (AssignTimeout): %w", c.raced, err)
 }
 
 // usedUp reports whether all worker IDs of the layout have been given out.
@@ -227,32 +199,15 @@ func (c *claim) usable(rows []leasestore.Row) []leasestore.Row {
 // unused reports whether a row was created as a spare and never claimed: every claim has an owner.
 func unused(r leasestore.Row) bool { return r.Token == "" && r.Owner == "" }
 
-// spares returns how many rows a claim creates for other processes that start at the same time,
-// after it has lost rivals worker IDs to them. On a store that creates rows one by one it is lower.
-func spares(rivals int, atOnce bool) int64 {
-	switch {
-	case !atOnce:
-		return min(8*int64(rivals), 32)
-	case rivals == 0:
-		return 0
-	case rivals == 1:
-		return 64
-	}
-	return 256
-}
-
 // fresh takes the next worker ID that was never given out. It creates the row first: of several
 // processes that want the same worker ID, one succeeds. Then it raises the counter, which therefore
 // never passes a worker ID without a row. If the process ends in between, other processes count the
 // row, and take it after it has expired.
-//
-// A process that has lost rows to others also creates spare rows, more at each loss. Processes that
-// start at once then find free rows instead of competing for one worker ID.
 func (c *claim) fresh() (*lease, error) {
-	number := c.meta.NextWorkerID
 	if c.usedUp() {
 		return nil, nil
 	}
+	number := c.meta.NextWorkerID
 	l, ok, err := c.swap(leasestore.Row{WorkerID: number})
 	if err != nil {
 		return nil, err
@@ -260,77 +215,27 @@ func (c *claim) fresh() (*lease, error) {
 	if !ok {
 		return nil, c.lose(number)
 	}
-	if err := c.count(number + 1 + c.createSpares(number+1)); err != nil {
+	if _, err := c.count(number + 1 + c.createSpares(number+1)); err != nil {
 		l.giveUp()
 		return nil, err
 	}
 	return c.confirm(l)
 }
 
-// createSpares creates rows for other processes, from the worker ID first up, and returns how many
-// exist.
-func (c *claim) createSpares(first int64) (n int64) {
-	several, atOnce := c.store.(leasestore.Creator)
-	rows := make([]leasestore.Row, min(spares(c.rivals, atOnce), c.domain.MaxWorkerID()-first+1))
-	for i := range rows {
-		rows[i] = leasestore.Row{WorkerID: first + int64(i), Version: 1, Fence: c.meta.Fence, Identity: c.meta.Identity}
-	}
-	if len(rows) > 0 && atOnce {
-		if err := several.CreateFree(c.ctx, rows, -c.cfg.MaxSkew); err != nil {
-			return 0 // some may exist, and are not counted
-		}
-		return int64(len(rows))
-	}
-	for _, row := range rows {
-		if _, err := c.store.Swap(c.ctx, leasestore.Row{}, row, -c.cfg.MaxSkew); err != nil {
-			break
-		}
-		n++
-	}
-	return n
-}
-
-// patience is how often a claim loses the same worker ID before it counts the worker ID for its
-// creator, which may have ended.
-const patience = 4
-
-// lose records that another process has created the row of a worker ID. The creator counts it,
-// unless it has ended or is a Fenced assigner. After such a row, lose counts the next ones at once.
-func (c *claim) lose(number int64) error {
-	c.raced++
-	if c.stuck != number {
-		c.stuck, c.stuckFor = number, 0
-	}
-	if c.stuckFor++; c.stuckFor < patience && !c.advanced {
-		return nil
-	}
-	return c.count(number + 1)
-}
-
-// count raises the counter of worker IDs to next, unless another process has.
-func (c *claim) count(next int64) error {
+// count raises the counter of worker IDs to next, unless another process has. It reports whether it
+// did.
+func (c *claim) count(next int64) (counted bool, err error) {
 	for try := 0; c.meta.NextWorkerID < next; try++ {
 		meta := c.meta
 		meta.NextWorkerID = next
-		ok, err := c.swapMeta(meta)
-		if err != nil {
-			return fmt.Errorf("assigner: count the worker IDs: %w", err)
+		if counted, err = c.swapMeta(meta); err != nil {
+			return false, fmt.Errorf("assigner: count the worker IDs: %w", err)
 		}
-		if c.advanced = ok; c.meta.NextWorkerID < next {
+		if c.meta.NextWorkerID < next {
 			c.pause(c.ctx, try)
 		}
 	}
-	return nil
-}
-
-// backOff waits for a random time with exponential backoff, so that processes that start at once
-// stop colliding.
-func backOff(ctx context.Context, try int) {
-	const shortest, longest = 50 * time.Millisecond, 1500 * time.Millisecond
-	select {
-	case <-time.After(rand.N(min(shortest<<min(try, 10), longest))):
-	case <-ctx.Done():
-	}
+	return counted, nil
 }
 
 // fixed takes the given worker ID, unless another owner holds it.
