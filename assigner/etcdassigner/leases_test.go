@@ -22,14 +22,6 @@ func TestFaultsOfASingleServer(t *testing.T) {
 	assignertest.RunFaults(t, namespaces(t, testserver.Etcd(t)))
 }
 
-func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
-	t.Parallel()
-	servers := testserver.EtcdCluster(t, 3)
-	first := leader(t, servers)
-	s := etcdassigner.LeaseStore(connect(t, servers[(first+1)%3].DSN()), namespace)
-	stores.ALostNodeForgetsNoFence(t, s, servers[first].Kill9)
-}
-
 // A page has 1,000 rows.
 func TestListReturnsTheRowsOfAllFoldersAndPages(t *testing.T) {
 	client := connect(t, testserver.Etcd(t).DSN())

@@ -71,19 +71,3 @@ func namespaces(t *testing.T, servers ...*testserver.Server) func(t *testing.T) 
 	}
 	return b.Namespaces()
 }
-
-// leader returns the index of the member that leads.
-func leader(t *testing.T, servers []*testserver.Server) int {
-	t.Helper()
-	for i, s := range servers {
-		answer, err := connect(t, s.DSN()).Status(t.Context(), s.DSN())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if answer.Leader == answer.Header.MemberId {
-			return i
-		}
-	}
-	t.Fatal("no member leads")
-	return 0
-}

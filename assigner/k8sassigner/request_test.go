@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -17,12 +16,11 @@ import (
 	"github.com/uidring/uidring/internal/test/stores"
 )
 
-// A watch counts the requests of a client, and may change each before it is sent.
+// A watch counts the requests of a client, and may change or answer each before it is sent.
 type watch struct {
 	base             http.RoundTripper
-	before           func(*http.Request)
+	before           func(*http.Request) *http.Response
 	requests, writes atomic.Int64
-	expired          atomic.Int64 // answers 410
 }
 
 func (w *watch) wrap(base http.RoundTripper) http.RoundTripper {
@@ -32,17 +30,15 @@ func (w *watch) wrap(base http.RoundTripper) http.RoundTripper {
 
 func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
 	if w.before != nil {
-		w.before(r)
+		if answer := w.before(r); answer != nil {
+			return answer, nil
+		}
 	}
 	w.requests.Add(1)
 	if r.Method != http.MethodGet {
 		w.writes.Add(1)
 	}
-	answer, err := w.base.RoundTrip(r)
-	if err == nil && answer.StatusCode == http.StatusGone {
-		w.expired.Add(1)
-	}
-	return answer, err
+	return w.base.RoundTrip(r)
 }
 
 // An operator deletes the object between the read and the write of a swap.
@@ -50,10 +46,11 @@ func deletedRowIsNotCreatedAgain(t *testing.T, k *kubernetes) {
 	w := new(watch)
 	s := k8sassigner.LeaseStore(k.cluster(t, w.wrap), namespace)
 	row := stores.Create(t, s, stores.Sample(), time.Hour)
-	w.before = func(r *http.Request) {
+	w.before = func(r *http.Request) *http.Response {
 		if r.Method == http.MethodPut {
 			k.do(t, http.MethodDelete, "/uidring-orders-1.eu-4007", "")
 		}
+		return nil
 	}
 	w.writes.Store(0)
 	if ok, err := s.Swap(t.Context(), row, row, time.Hour); ok || err != nil || w.writes.Load() != 1 {
@@ -86,11 +83,10 @@ func renewalTakesFourRequests(t *testing.T, k *kubernetes) {
 }
 
 // A tool that copies objects to another cluster, or back into this one, creates them anew.
-func TestLeasedQuarantinesObjectsThatWereRestored(t *testing.T) {
-	k := startKubernetes(t)
-	s := k.store(t, namespace)
+func restoredObjectsAreQuarantined(t *testing.T, k *kubernetes) {
+	s := k.store(t, "restored")
 	stores.ACopyIsQuarantined(t, s, func() leasestore.Store {
-		for _, name := range k.names(t, "app.kubernetes.io/managed-by=uidring") {
+		for _, name := range append(k.names(t, "uidring.github.io/namespace=restored"), "uidring") {
 			text := string(k.do(t, http.MethodGet, "/"+name, ""))
 			k.do(t, http.MethodDelete, "/"+name, "")
 			version, _, _ := strings.Cut(text[strings.Index(text, `"resourceVersion":"`)+len(`"resourceVersion":"`):], `"`)
@@ -100,65 +96,32 @@ func TestLeasedQuarantinesObjectsThatWereRestored(t *testing.T) {
 	})
 }
 
-// A list takes so long that etcd has forgotten its beginning.
-func TestListOfManyPagesStartsAgain(t *testing.T) {
-	const n, page = 25, "10"
-	k := startKubernetes(t)
+// A list takes so long that the API server has forgotten its beginning.
+func listStartsAgain(t *testing.T, k *kubernetes) {
+	const n = 25
 	w := new(watch)
-	s := k8sassigner.LeaseStore(k.cluster(t, w.wrap), namespace)
+	s := k8sassigner.LeaseStore(k.cluster(t, w.wrap), "list")
 	row := stores.Sample()
 	for row.WorkerID = range int64(n) {
 		stores.Create(t, s, row, time.Hour)
 	}
-	var once sync.Once
-	w.before = func(r *http.Request) {
+	pages := 0
+	w.before = func(r *http.Request) *http.Response {
 		query := r.URL.Query()
-		if !query.Has("limit") {
-			return
-		}
-		query.Set("limit", page)
+		query.Set("limit", "10")
 		r.URL.RawQuery = query.Encode()
-		if query.Has("continue") {
-			once.Do(func() {
-				row := stores.Load(t, k.store(t, namespace), 7)
-				if ok, err := k.store(t, namespace).Swap(t.Context(), row, row, time.Hour); !ok || err != nil {
-					t.Errorf("Swap: %v, %v", ok, err)
-				}
-				k.compact(t)
-				k.api.Kill9()
-				k.api.Restart() // the server remembers lists
-			})
+		if pages++; pages != 2 {
+			return nil
 		}
+		const expired = `{"kind":"Status","message":"The provided continue parameter is too old","reason":"Expired","code":410}`
+		return &http.Response{StatusCode: http.StatusGone, Body: io.NopCloser(strings.NewReader(expired))}
 	}
 	got, err := s.List(t.Context())
 	seen := make(map[int64]bool)
 	for _, r := range got {
 		seen[r.WorkerID] = true
 	}
-	if err != nil || len(got) != n || len(seen) != n {
-		t.Errorf("%d rows, %d of them different, %v; want %d", len(got), len(seen), err, n)
+	if err != nil || len(got) != n || len(seen) != n || pages != 5 {
+		t.Errorf("%d rows, %d of them different, of %d pages, %v; want %d of 5", len(got), len(seen), pages, err, n)
 	}
-	if w.expired.Load() == 0 {
-		t.Error("the API server remembered the beginning of the list")
-	}
-}
-
-// compact removes old revisions from etcd, as the API server does every five minutes.
-func (k *kubernetes) compact(t *testing.T) {
-	t.Helper()
-	ask := func(path, body string) string {
-		answer, err := http.Post(k.etcd.DSN()+path, "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
-		if err != nil || answer.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %s, %v\n%s", path, answer.Status, err, text)
-		}
-		return string(text)
-	}
-	_, text, _ := strings.Cut(ask("/v3/kv/range", `{"key":"Lw=="}`), `"revision":"`)
-	revision, _, _ := strings.Cut(text, `"`)
-	ask("/v3/kv/compaction", fmt.Sprintf(`{"revision":%s,"physical":true}`, revision))
 }

@@ -2,7 +2,6 @@ package redisassigner_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -26,10 +25,7 @@ func TestConformance(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, retries := range []int{3, -1} {
-		t.Run(fmt.Sprint(retries), func(t *testing.T) {
-			t.Parallel()
-			assignertest.RunFaults(t, namespaces(t, retries))
-		})
+		assignertest.RunFaults(t, namespaces(t, retries))
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/internal/test/poll"
@@ -52,11 +50,7 @@ func TestAdvanceOnAnUndurableServerIsRefused(t *testing.T) {
 	if err != nil || r.First != 1 {
 		t.Errorf("with AllowUndurable: range %v, %v, want 1: a call that was refused has moved the counter", r, err)
 	}
-	ring := redis.NewRing(&redis.RingOptions{})
-	defer ring.Close()
-	for _, client := range []redis.UniversalClient{nil, ring} {
-		if r, err := redisassigner.SegmentSource(client, redisassigner.SegmentConfig{}).Advance(t.Context(), "a", 1); err == nil {
-			t.Errorf("client %v: range %v, want an error", client, r)
-		}
+	if r, err := redisassigner.SegmentSource(nil, redisassigner.SegmentConfig{}).Advance(t.Context(), "a", 1); err == nil {
+		t.Errorf("without a client: range %v, want an error", r)
 	}
 }

@@ -1,12 +1,9 @@
 package zkassigner_test
 
 import (
-	"context"
 	"errors"
-	"os"
 	"path"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -44,36 +41,5 @@ func copyTree(t *testing.T, conn *zk.Conn, from, to string) {
 	}
 	for _, name := range names {
 		copyTree(t, conn, path.Join(from, name), path.Join(to, name))
-	}
-}
-
-// The server rejects sessions that have seen later transactions, so that a restored server serves
-// new processes only.
-func TestStatusOfAServerThatWasPutBackNeedsANewSession(t *testing.T) {
-	server := testserver.ZooKeeper(t)
-	s := zkassigner.LeaseStore(connect(t, server), "orders", zkassigner.Config{})
-	identity := stores.Status(t, s).Identity
-	server.Stop()
-	data, backup := server.Dir()+"/data", t.TempDir()+"/backup"
-	if err := os.CopyFS(backup, os.DirFS(data)); err != nil {
-		t.Fatal(err)
-	}
-	server.Restart()
-	for range 3 {
-		stores.Status(t, s)
-	}
-	server.Stop()
-	if err := errors.Join(os.RemoveAll(data), os.CopyFS(data, os.DirFS(backup))); err != nil {
-		t.Fatal(err)
-	}
-	server.Restart()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-	defer cancel()
-	if got, err := s.Status(ctx); err == nil {
-		t.Errorf("status %+v in a session that has seen more, want an error", got)
-	}
-	s = zkassigner.LeaseStore(connect(t, server), "orders", zkassigner.Config{})
-	if got := stores.Status(t, s); got.Identity != identity {
-		t.Errorf("identity %q after the folder was put back, was %q", got.Identity, identity)
 	}
 }
