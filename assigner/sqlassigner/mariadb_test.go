@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -104,13 +103,13 @@ func TestReadOnlyMariaDBIsRefusedUntilItTakesWrites(t *testing.T) {
 	l := storetest.Assign(t, storetest.Disposable(db))
 	refused := func(db *sqlx.DB, variable string) {
 		t.Helper()
-		undurable := assigner.LeaseConfig{FirstWorkerID: 1000, AllowUndurable: true}
-		for _, a := range []assigner.Assigner{
-			storetest.Disposable(db), sqlassigner.Disposable(db, sqlassigner.Config{AllowUndurable: true}),
-			storetest.Beside(db), assigner.Leased(storetest.LeaseStore(db), undurable),
-		} {
-			_, err := storetest.TryAssign(t, a, 300*time.Millisecond)
-			storetest.WantError(t, err, assigner.ErrStoreNotDurable, "("+variable+" is on)")
+		for _, use := range storetest.Kinds(db) {
+			for _, undurable := range []bool{false, true} {
+				storetest.RefusedForNow(t, func(cfg sqlassigner.Config) assigner.Assigner {
+					cfg.AllowUndurable = undurable
+					return use(cfg)
+				}, assigner.ErrStoreNotDurable, "("+variable+" is on)")
+			}
 		}
 	}
 	refused(openMariaDB(t, dsn+"?tx_read_only=1"), "transaction_read_only")
@@ -134,7 +133,7 @@ func TestMariaDBDeniesAccessWithoutThePassword(t *testing.T) {
 		{DSN: "ids:hunter2" + at + "/test1", Is: sqlassigner.ErrAccessDenied, Says: "test1"},
 		{DSN: "reader:hunter2" + at + "/test1", Is: sqlassigner.ErrAccessDenied, Says: "INSERT command denied"},
 		{DSN: "root" + at + "/absent", Is: sqlassigner.ErrTableMissing, Says: "create the database"},
-		{DSN: "ids:hunter2@tcp(127.0.0.1:1)/ids", Is: sqlassigner.ErrUnreachable, Says: "tries): dial tcp 127.0.0.1:1: connect: connection refused"},
+		{DSN: "ids:hunter2@tcp(127.0.0.1:1)/ids", Is: sqlassigner.ErrUnreachable, Says: "dial tcp 127.0.0.1:1: connect: connection refused"},
 	})
 }
 

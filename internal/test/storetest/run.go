@@ -58,7 +58,7 @@ func outlive(t *testing.T, b Database) {
 	ComesBack(t, db, func() { up = b.Down(t, dsn) }, func() {
 		for _, l := range leases {
 			before := l.Grant()
-			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			err := l.Renew(ctx, 1, 1)
 			cancel()
 			if !errors.Is(err, sqlassigner.ErrUnreachable) || errors.Is(err, assigner.ErrWorkerRowLost) || l.Grant() != before {

@@ -1,9 +1,7 @@
 package storetest
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -103,9 +101,8 @@ func NoConnectionLeft(t *testing.T, b Database) {
 	for err == nil {
 		_, err = db.Connx(t.Context()) // the handle's end closes it
 	}
-	for _, a := range []assigner.Assigner{Leased(b.Open(t, dsn)), Disposable(b.Open(t, dsn))} {
-		_, err := TryAssign(t, a, 300*time.Millisecond)
-		WantError(t, err, sqlassigner.ErrUnreachable, "max_connections")
+	for _, use := range Kinds(b.Open(t, dsn)) {
+		RefusedForNow(t, use, sqlassigner.ErrUnreachable, "max_connections")
 	}
 }
 
@@ -117,21 +114,17 @@ type Denial struct {
 	Says string
 }
 
-// Denied checks the errors of assigners on handles whose DSNs have a password with hunter2 in it.
+// Denied checks the errors of assigners on handles whose DSNs have a password with hunter2 in it,
+// which no error shows.
 func Denied(t *testing.T, open func(t *testing.T, dsn string) *sqlx.DB, denials []Denial) {
 	t.Helper()
 	for _, d := range denials {
-		db := open(t, d.DSN)
 		passes := errors.Is(d.Is, sqlassigner.ErrUnreachable) || errors.Is(d.Is, assigner.ErrStoreNotDurable)
-		timeout := time.Minute
-		if passes {
-			timeout = 300 * time.Millisecond
-		}
-		for _, a := range []assigner.Assigner{Disposable(db), Beside(db)} {
-			_, err := TryAssign(t, a, timeout)
-			WantError(t, err, d.Is, d.Says)
-			if strings.Contains(fmt.Sprint(err), "hunter2") || errors.Is(err, context.DeadlineExceeded) != passes {
-				t.Errorf("%v; want no password, and that it was tried again: %v", err, passes)
+		for _, use := range Kinds(open(t, d.DSN)) {
+			if passes {
+				RefusedForNow(t, use, d.Is, d.Says)
+			} else {
+				Refused(t, use(sqlassigner.Config{}), d.Is, d.Says)
 			}
 		}
 	}
