@@ -1,63 +1,42 @@
 package assignertest_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 )
 
 // brokenEnv is set in the process that runs TestBroken.
 const brokenEnv = "UIDRING_ASSIGNERTEST_BROKEN"
 
-func TestMain(m *testing.M) {
-	assignertest.Child(func(arg string) (assigner.Assigner, error) {
-		n, err := strconv.ParseInt(arg, 10, 64)
-		return assigner.Static(n), err
-	})
-	os.Exit(m.Run())
+// suites run on implementations in memory, with a fault.
+var suites = map[string]func(t *testing.T, fault string){
+	"RunStore": func(t *testing.T, fault string) {
+		assignertest.RunStore(t, func(*testing.T) assignertest.StoreFixture { return storeFixture(fault) })
+	},
+	"RunFaults": func(t *testing.T, fault string) {
+		assignertest.RunFaults(t, func(t *testing.T) assignertest.StoreFixture { return remoteFixture(t, fault) })
+	},
+	"Run": func(t *testing.T, fault string) {
+		assignertest.Run(t, func(*testing.T) assignertest.AssignerFixture { return modelFixture(fault) })
+	},
 }
 
-func TestRunStoreOnAMemory(t *testing.T) {
-	for _, fault := range []string{"none", "none, but lossy"} {
-		t.Run(fault, func(t *testing.T) {
+func TestSuitesPassWithoutAFault(t *testing.T) {
+	for name, suite := range suites {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			assignertest.RunStore(t, func(*testing.T) assignertest.StoreFixture { return storeFixture(fault) })
+			suite(t, "none")
 		})
 	}
-}
-
-func TestRunFaultsOnARemoteMemory(t *testing.T) {
-	t.Parallel()
-	assignertest.RunFaults(t, func(t *testing.T) assignertest.StoreFixture { return remoteFixture(t, "") })
-}
-
-func TestRunOnAModel(t *testing.T) { runModel(t, "") }
-
-func TestRunOnStatic(t *testing.T) {
-	assignertest.Run(t, func(*testing.T) assignertest.AssignerFixture {
-		return assignertest.AssignerFixture{
-			Assigner: func(holder string) assigner.Assigner {
-				n, _ := strconv.ParseInt(holder[strings.LastIndex(holder, "-")+1:], 10, 64)
-				return assigner.Static(n)
-			},
-			Guarantee: assigner.GuaranteeDerived,
-			Reusable:  true,
-		}
+	t.Run("lossy", func(t *testing.T) {
+		t.Parallel()
+		suites["RunStore"](t, "none, but lossy")
 	})
-}
-
-func TestProcessesReturnsTheirWorkerIDs(t *testing.T) {
-	got := assignertest.Processes(t, 5, func(i int) string { return strconv.Itoa(10 * i) })
-	if fmt.Sprint(got) != "[0 10 20 30 40]" {
-		t.Errorf("workers %v, want 0, 10, 20, 30, 40", got)
-	}
 }
 
 // faults names for each fault a case that must fail.
@@ -99,29 +78,17 @@ var faults = map[string]map[string]string{
 		"always new":      "KeyKeepsItsWorker",
 		"folds case":      "KeysThatLookAlikeGetDifferentWorkers",
 	},
-	"Processes": {"same worker ID": ""},
 }
 
 func TestBroken(t *testing.T) {
 	if os.Getenv(brokenEnv) == "" {
 		t.Skip("run by TestFaultsAreCaught")
 	}
-	for suite, run := range map[string]func(*testing.T, string){
-		"RunStore": func(t *testing.T, fault string) {
-			assignertest.RunStore(t, func(*testing.T) assignertest.StoreFixture { return storeFixture(fault) })
-		},
-		"RunFaults": func(t *testing.T, fault string) {
-			assignertest.RunFaults(t, func(t *testing.T) assignertest.StoreFixture { return remoteFixture(t, fault) })
-		},
-		"Run": runModel,
-		"Processes": func(t *testing.T, _ string) {
-			assignertest.Processes(t, 3, func(i int) string { return strconv.Itoa(i / 2) })
-		},
-	} {
-		for fault := range faults[suite] {
-			t.Run(suite+"/"+fault, func(t *testing.T) {
+	for name, suite := range suites {
+		for fault := range faults[name] {
+			t.Run(name+"/"+fault, func(t *testing.T) {
 				t.Parallel()
-				run(t, fault)
+				suite(t, fault)
 			})
 		}
 	}

@@ -12,17 +12,15 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 )
 
-func runModel(t *testing.T, fault string) {
-	assignertest.Run(t, func(*testing.T) assignertest.AssignerFixture {
-		m := &model{fault: fault, rows: make(map[string]*row)}
-		return assignertest.AssignerFixture{
-			Assigner:  func(key string) assigner.Assigner { return holderOf{m, key} },
-			Guarantee: assigner.GuaranteeSticky,
-			Reusable:  true,
-			Pinned:    true,
-			Delete:    m.delete,
-		}
-	})
+func modelFixture(fault string) assignertest.AssignerFixture {
+	m := &model{fault: fault, rows: make(map[string]*row)}
+	return assignertest.AssignerFixture{
+		Assigner:  func(key string) assigner.Assigner { return holderOf{m, key} },
+		Guarantee: assigner.GuaranteeSticky,
+		Reusable:  true,
+		Pinned:    true,
+		Delete:    m.delete,
+	}
 }
 
 // A model keeps a worker ID for each key in memory, as a database would, with at most one fault.

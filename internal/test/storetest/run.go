@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -133,24 +132,6 @@ func stickyConforms(t *testing.T, b Database) {
 	})
 }
 
-// Child is for TestMain; see assignertest.Child. The argument of a child is the kind of its
-// assigner, or the key of Sticky, and the DSN.
-func Child(open func(dsn string) (*sqlx.DB, error)) {
-	assignertest.Child(func(arg string) (assigner.Assigner, error) {
-		kind, dsn, _ := strings.Cut(arg, " ")
-		db, err := open(dsn)
-		switch {
-		case err != nil:
-			return nil, err
-		case kind == "Disposable":
-			return Disposable(db), nil
-		case kind == "Leased":
-			return Beside(db), nil
-		}
-		return sqlassigner.Sticky(db, kind, sqlassigner.Config{}), nil
-	})
-}
-
 // processes starts processes twice, which end without a release. Keys lead to the same worker IDs
 // again. Leases have not expired when the second ones start.
 func processes(t *testing.T, b Database) {
@@ -160,10 +141,11 @@ func processes(t *testing.T, b Database) {
 	arg := func(i int) string {
 		return [...]string{fmt.Sprint("orders-", i), "Disposable", "Leased"}[i%3] + " " + dsn
 	}
-	first := assignertest.Processes(t, n, arg)
-	second := assignertest.Processes(t, n, arg)
-	if len(first) != n || len(second) != n {
-		t.Fatalf("workers %v at the first start, %v at the second; want %d each", first, second, n)
+	first, second := takeAtOnce(t, n, arg), takeAtOnce(t, n, arg)
+	for _, workers := range [][]int64{first, second} {
+		if different := len(slices.Compact(slices.Sorted(slices.Values(workers)))); different != n {
+			t.Errorf("workers %v, %d different ones, want %d", workers, different, n)
+		}
 	}
 	for i, w := range second {
 		if keyed(i) != (w == first[i]) || !keyed(i) && slices.Contains(first, w) {

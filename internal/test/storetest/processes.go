@@ -1,0 +1,105 @@
+package storetest
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/process"
+)
+
+// childEnv holds the kind of the assigner of a child process, or the key of Sticky, and the DSN.
+const childEnv = "UIDRING_STORETEST_CHILD"
+
+// Child is for TestMain: it does not return in a process that takeAtOnce has started. There it
+// takes a worker ID on command, prints it, and holds it until all processes have one.
+func Child(open func(dsn string) (*sqlx.DB, error)) {
+	var arg string
+	ok, err := process.Role(childEnv, &arg)
+	if !ok {
+		return
+	}
+	kind, dsn, _ := strings.Cut(arg, " ")
+	var db *sqlx.DB
+	if err == nil {
+		db, err = open(dsn)
+	}
+	if err == nil {
+		err = takeOne(db, kind)
+	}
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func takeOne(db *sqlx.DB, kind string) error {
+	var a assigner.Assigner
+	switch kind {
+	case "Disposable":
+		a = Disposable(db)
+	case "Leased":
+		a = Beside(db)
+	default:
+		a = sqlassigner.Sticky(db, kind, sqlassigner.Config{})
+	}
+	input := bufio.NewReader(os.Stdin)
+	fmt.Println("ready")
+	if _, err := input.ReadString('\n'); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	l, err := a.Assign(ctx, assignertest.Domain())
+	if err != nil {
+		return err
+	}
+	fmt.Println("worker", l.Grant().WorkerID)
+	_, err = io.Copy(io.Discard, input)
+	return err
+}
+
+// takeAtOnce has n processes take a worker ID at the same moment. Child i has the argument arg(i).
+func takeAtOnce(t *testing.T, n int, arg func(i int) string) (workers []int64) {
+	t.Helper()
+	children := make([]*process.Child, n)
+	for i := range children {
+		children[i] = process.Play(t, childEnv, arg(i))
+	}
+	for i, c := range children {
+		if line, err := c.Line(); line != "ready" {
+			t.Fatalf("process %d: %q, %v", i, line, err)
+		}
+	}
+	for _, c := range children {
+		if _, err := io.WriteString(c.Stdin, "go\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, c := range children {
+		var w int64
+		line, errLine := c.Line()
+		if _, err := fmt.Sscanf(line, "worker %d", &w); err != nil {
+			t.Fatalf("process %d: %q, %v", i, line, errLine)
+		}
+		workers = append(workers, w)
+	}
+	for _, c := range children {
+		_ = c.Stdin.Close() // end all before waiting for one: under the race detector each takes a second
+	}
+	for _, c := range children {
+		_ = c.Wait()
+	}
+	return workers
+}
