@@ -20,7 +20,8 @@ var (
 )
 
 // An InvalidError describes a text or value that is not an ID, and the input allowed. All errors of
-// this package are of type *InvalidError. errors.Is finds the kind in it, errors.AsType its fields.
+// the methods of ID and of the parsers are of type *InvalidError. errors.Is finds the kind in it,
+// errors.AsType its fields.
 type InvalidError struct {
 	Form    string // the expected form: "decimal", "base32", "base62", "JSON" or "SQL"
 	Given   string // the input; if it is longer than 64 bytes, its first 64 and "…"
@@ -119,3 +120,21 @@ func excerpt(given string) string {
 	}
 	return strings.Clone(given)
 }
+
+// A FieldError is a mistake in the Config of a generator of package cached, defaultgen or segment.
+type FieldError struct {
+	Field   string // the name of the field
+	Given   string // its value
+	Allowed string // the values allowed; empty if Reason names them
+	Reason  error  // ErrInvalidConfig of the package; without Allowed, bitsalloc.ErrInvalidLayout or ErrTimeExhausted
+}
+
+func (e *FieldError) Error() string {
+	if e.Allowed == "" {
+		return e.Reason.Error()
+	}
+	return fmt.Sprintf("%v: %s %s, allowed: %s", e.Reason, e.Field, e.Given, e.Allowed)
+}
+
+// Unwrap returns Reason.
+func (e *FieldError) Unwrap() error { return e.Reason }

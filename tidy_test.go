@@ -22,7 +22,7 @@ const module = "github.com/uidring/uidring"
 // imports a store. "uidring" is the root package.
 var mayImport = map[string]string{
 	"uidring": "", "bitsalloc": "", "ringbuffer": "", "schema": "", "client": "",
-	"internal/disk": "", "internal/generator": "", "internal/original": "",
+	"internal/disk": "", "internal/original": "", "internal/generator": "uidring",
 
 	"assigner/leasestore": "bitsalloc",
 	"assigner":            "bitsalloc assigner/leasestore",

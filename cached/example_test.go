@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
@@ -100,7 +101,7 @@ func ExampleConfig_Validate() {
 	}.Validate()
 	fmt.Println(errors.Is(err, cached.ErrInvalidConfig))
 	fmt.Println(err)
-	if mistake, ok := errors.AsType[*cached.FieldError](err); ok {
+	if mistake, ok := errors.AsType[*uidring.FieldError](err); ok {
 		fmt.Println(mistake.Field, mistake.Given)
 	}
 	// Output:

@@ -7,7 +7,6 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
 )
 
@@ -109,13 +108,8 @@ type Trace struct {
 	LeaseKept func(workerID int64)
 }
 
-// A FieldError is a mistake in a Config. Field is the name of the field, Given its value, Allowed
-// the values allowed. Reason is ErrInvalidConfig or, without Allowed, the error that names them:
-// [bitsalloc.ErrInvalidLayout] for Layout and Epoch, ErrTimeExhausted for a Layout that has ended.
-type FieldError = generator.FieldError
-
 // Validate checks a Config as [New] does, without taking a worker ID. It reports all mistakes
-// together: errors.As finds the first [FieldError], and a method Unwrap() []error returns all.
+// together, each as a [uidring.FieldError]; a method Unwrap() []error returns them.
 func (cfg Config) Validate() error {
 	_, _, err := cfg.resolve()
 	return err

@@ -3,6 +3,7 @@ package defaultgen_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,61 +16,43 @@ import (
 	"github.com/uidring/uidring/internal/test/gentest"
 )
 
-func TestNewWaitsOutTheUnitOfAWorkerThatComesBack(t *testing.T) {
-	for _, unit := range []time.Duration{time.Millisecond, time.Minute} {
-		for _, into := range []time.Duration{0, 1, unit - 1} {
-			for policy := range defaultgen.GoOn + 1 {
-				synctest.Test(t, func(t *testing.T) {
-					time.Sleep(into)
-					var g *defaultgen.Generator
-					d := gentest.Elapsed(func() {
-						g = open(t, defaultgen.Config{
-							Layout: narrow(unit), Assigner: reused(), OnClockBack: policy, AllowReuse: true,
-						})
-					})
-					if want := unit - into; d != want {
-						t.Errorf("unit %v, %v into it, policy %d: New took %v, want %v", unit, into, policy, d, want)
-					}
-					f := next(t, g)
-					if !f.Time.Equal(gentest.Start.Add(unit)) || f.Sequence != 0 {
-						t.Errorf("first ID %v, want the beginning of the second unit", f)
-					}
-				})
-			}
-		}
-	}
-}
-
-// New waits neither for a fresh worker ID nor for a fence that has begun, and no longer than a
-// unit.
-func TestNewWaitsForTheFirstUnitOfAFenceUpToOneUnit(t *testing.T) {
-	fence := func(ahead int64) fakeassigner.AssignFunc {
-		return func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
+// New waits for the next unit if an earlier process may have used this one. It waits neither for a
+// fresh worker ID nor for a fence that has begun, and no longer than a unit.
+func TestNewWaitsForTheFirstUnitUpToOneUnit(t *testing.T) {
+	fence := func(ahead int64) assigner.Assigner {
+		return &fakeassigner.Assigner{OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
 			return assigner.Grant{WorkerID: 3, First: d.Now() + ahead, Limit: d.Now() + 2000, Guarantee: assigner.GuaranteeFenced}, nil
-		}
+		}}
 	}
 	for name, row := range map[string]struct {
-		assign     fakeassigner.AssignFunc
-		wait, unit time.Duration // the time that New takes, and from Start to the unit of the first ID
+		source assigner.Assigner
+		into   time.Duration // of a unit, when New is called
+		wait   time.Duration // that New takes
+		units  time.Duration // from Start to the first ID
 	}{
-		"fresh":      {fakeassigner.Fresh, 0, 0},
-		"begun":      {fence(0), 0, 0},
-		"next unit":  {fence(1), 700 * time.Millisecond, time.Second},
-		"later":      {fence(2), time.Second, 2 * time.Second},
-		"much later": {fence(1000), time.Second, 1000 * time.Second},
+		"fresh":              {&fakeassigner.Assigner{}, 1, 0, 0},
+		"fence that begins":  {fence(0), 1, 0, 0},
+		"fence of the next":  {fence(1), 300, 999_700, 1},
+		"fence after that":   {fence(2), 300, 1_000_000, 2},
+		"fence far away":     {fence(1000), 300, 1_000_000, 1000},
+		"reused":             {reused(), 0, 1_000_000, 1},
+		"reused, in between": {reused(), 1, 999_999, 1},
+		"reused, at the end": {reused(), 999_999, 1, 1},
 	} {
-		bubble.Run(t, name, func(t *testing.T) {
-			time.Sleep(300 * time.Millisecond)
-			var g *defaultgen.Generator
-			if d := gentest.Elapsed(func() {
-				g = open(t, defaultgen.Config{Assigner: &fakeassigner.Assigner{OnAssign: row.assign}, OnClockBack: defaultgen.GoOn})
-			}); d != row.wait {
-				t.Errorf("New took %v, want %v", d, row.wait)
-			}
-			if f := wait(t, g); !f.Time.Equal(gentest.Start.Add(row.unit)) {
-				t.Errorf("first ID %v", f)
-			}
-		})
+		for _, unit := range []time.Duration{time.Millisecond, time.Minute} {
+			bubble.Run(t, fmt.Sprint(name, ", units of ", unit), func(t *testing.T) {
+				time.Sleep(row.into * unit / 1_000_000)
+				var g *defaultgen.Generator
+				if d := gentest.Elapsed(func() {
+					g = open(t, defaultgen.Config{Layout: narrow(unit), Assigner: row.source, AllowReuse: true, OnClockBack: defaultgen.GoOn})
+				}); d != row.wait*unit/1_000_000 {
+					t.Errorf("New took %v, want %v", d, row.wait*unit/1_000_000)
+				}
+				if f := wait(t, g); !f.Time.Equal(gentest.Start.Add(row.units*unit)) || f.Sequence != 0 {
+					t.Errorf("first ID %v, want the beginning of unit %d", f, row.units)
+				}
+			})
+		}
 	}
 }
 

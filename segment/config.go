@@ -68,12 +68,8 @@ type Config struct {
 	Trace Trace
 }
 
-// A FieldError is a mistake in a Config. Field is the name of the field, Given its value, Allowed
-// the values allowed, Reason is ErrInvalidConfig.
-type FieldError = generator.FieldError
-
 // Validate checks a Config as [New] does, without calling the sources. It reports all mistakes
-// together: errors.As finds the first [FieldError], and a method Unwrap() []error returns all.
+// together, each as a [uidring.FieldError]; a method Unwrap() []error returns them.
 func (cfg Config) Validate() error {
 	_, err := cfg.resolve()
 	return err

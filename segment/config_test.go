@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -44,7 +45,7 @@ func TestConfigs(t *testing.T) {
 			if _, newErr := segment.New(tt.cfg); newErr.Error() != err.Error() {
 				t.Errorf("New: %v", newErr)
 			}
-			if first, ok := errors.AsType[*segment.FieldError](err); !ok || first.Field != "Name" {
+			if first, ok := errors.AsType[*uidring.FieldError](err); !ok || first.Field != "Name" {
 				t.Errorf("the first mistake is %+v, want a FieldError of Name", first)
 			}
 		})

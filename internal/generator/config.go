@@ -6,25 +6,9 @@ package generator
 import (
 	"errors"
 	"fmt"
+
+	"github.com/uidring/uidring"
 )
-
-// A FieldError is a mistake in a field of a Config. The packages of generators export it.
-type FieldError struct {
-	Field   string // the name of the field
-	Given   string // its value
-	Allowed string // the values allowed; empty if Reason names them
-	Reason  error  // the sentinel of the package, or the error of another package that found the mistake
-}
-
-func (e *FieldError) Error() string {
-	if e.Allowed == "" {
-		return e.Reason.Error()
-	}
-	return fmt.Sprintf("%v: %s %s, allowed: %s", e.Reason, e.Field, e.Given, e.Allowed)
-}
-
-// Unwrap returns Reason.
-func (e *FieldError) Unwrap() error { return e.Reason }
 
 // A Checker collects the mistakes of a Config, to report them all at once.
 type Checker struct {
@@ -35,14 +19,14 @@ type Checker struct {
 // Check records a mistake unless ok. The args format allowed.
 func (c *Checker) Check(ok bool, field string, given any, allowed string, args ...any) {
 	if !ok {
-		c.mistakes = append(c.mistakes, &FieldError{field, fmt.Sprint(given), fmt.Sprintf(allowed, args...), c.Invalid})
+		c.mistakes = append(c.mistakes, &uidring.FieldError{Field: field, Given: fmt.Sprint(given), Allowed: fmt.Sprintf(allowed, args...), Reason: c.Invalid})
 	}
 }
 
 // Add records an error about a field, unless it is nil.
 func (c *Checker) Add(field string, given any, err error) {
 	if err != nil {
-		c.mistakes = append(c.mistakes, &FieldError{Field: field, Given: fmt.Sprint(given), Reason: err})
+		c.mistakes = append(c.mistakes, &uidring.FieldError{Field: field, Given: fmt.Sprint(given), Reason: err})
 	}
 }
 

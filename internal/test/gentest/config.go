@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 )
@@ -63,7 +63,7 @@ func (s *suite) checkField(t *testing.T, c Config, err error) {
 	if again := s.Validate(c); again == nil || again.Error() != err.Error() {
 		t.Errorf("Validate = %v, want the error of New, %v", again, err)
 	}
-	mistake, ok := errors.AsType[*generator.FieldError](err)
+	mistake, ok := errors.AsType[*uidring.FieldError](err)
 	switch {
 	case !ok:
 		t.Errorf("no FieldError in %v", err)
@@ -97,7 +97,7 @@ func (s *suite) mistakesTogether(t *testing.T) {
 			}
 			var fields []string
 			for _, err := range all.Unwrap() {
-				if mistake, ok := errors.AsType[*generator.FieldError](err); ok {
+				if mistake, ok := errors.AsType[*uidring.FieldError](err); ok {
 					fields = append(fields, mistake.Field)
 				}
 			}

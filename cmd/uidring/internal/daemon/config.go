@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/cached"
@@ -110,7 +111,7 @@ func (cfg *Config) checkGenerator() (errs []error) {
 		return nil
 	}
 	for _, err := range all.Unwrap() {
-		mistake, ok := errors.AsType[*cached.FieldError](err)
+		mistake, ok := errors.AsType[*uidring.FieldError](err)
 		switch {
 		case ok && mistake.Field == "Assigner": // the service sets it later
 		case ok && settingNames[mistake.Field] != "":
