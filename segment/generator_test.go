@@ -304,27 +304,17 @@ func TestSizeOfRangesFollowsTheRate(t *testing.T) {
 // Callers use up ranges faster than the store answers, so that the generator never has Ahead ready.
 func TestRangesGrowForCallersThatOutrunTheStore(t *testing.T) {
 	for _, ahead := range []int{1, 64} {
-		bubble.Run(t, fmt.Sprint(ahead), func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
 			s := &scripted{before: func(context.Context, string, int64) error { time.Sleep(20 * time.Millisecond); return nil }}
-			g, err := segment.New(segment.Config{Name: "a", Source: s, Ahead: ahead})
-			cleanup.Close(t, g, err)
-			total := 0
+			g := open(t, segment.Config{Source: s, Step: 1000, Ahead: ahead})
 			for end := time.Now().Add(4 * time.Second); time.Now().Before(end); {
-				_, n, err := g.Reserve(math.MaxInt)
-				if err != nil {
+				if _, _, err := g.Reserve(math.MaxInt); err != nil {
 					t.Fatal(err)
 				}
-				total += n
-			}
-			if total < 100_000_000 {
-				t.Errorf("%d numbers in 4 s, in ranges of %v", total, s.calls())
 			}
 			calls := s.calls()
-			if first := calls[:ahead+1]; slices.Min(first) != 1000 || slices.Max(first) != 1000 {
-				t.Errorf("the first ranges have %v numbers, want Step, 1000: none has ended", first)
-			}
-			if largest := slices.Max(calls); largest != 1_000_000 {
-				t.Errorf("the largest range has %d numbers, want MaxStep, 1000000", largest)
+			if first := calls[:ahead+1]; slices.Max(first) != 1000 || slices.Max(calls) != 1_000_000 || len(calls) < 150 {
+				t.Errorf("Ahead %d: ranges of %v numbers, want Step, 1,000, until one has ended, and then up to MaxStep", ahead, calls)
 			}
 		})
 	}
@@ -650,35 +640,32 @@ func TestTakesOfGoroutines(t *testing.T) {
 		g := open(t, cfg)
 		var all idset.Set
 		together.Run(9, func(i int) {
-			l, last := g.Lane(), int64(0)
+			l, last, ids := g.Lane(), int64(0), make([]int64, 7)
 			defer l.Close()
-			next := []func([]int64) (int, error){g.Fill, one(g.Next), one(l.Next)}[i%3]
 			for range 500 {
-				ids := make([]int64, 7)
-				n, err := next(ids)
+				var err error
+				n := 1
+				switch i % 3 {
+				case 0:
+					n, err = g.Fill(ids)
+				case 1:
+					ids[0], err = g.Next()
+				case 2:
+					ids[0], err = l.Next()
+				}
 				if err != nil {
 					t.Error(err)
 				}
-				for _, id := range ids[:n] {
-					if len(cfg.Others) == 0 && id <= last {
-						t.Errorf("ID %d after %d", id, last)
-					}
-					last = id
-					all.Once(t, id)
+				if len(cfg.Others) == 0 && (ids[0] <= last || !slices.IsSorted(ids[:n])) {
+					t.Errorf("IDs %v after %d", ids[:n], last)
 				}
+				last = ids[n-1]
+				all.Once(t, ids[:n]...)
 			}
 		})
 		if want := 3*500*7 + 6*500; all.Len() != want {
 			t.Errorf("%d IDs, want %d", all.Len(), want)
 		}
-	}
-}
-
-// one is Fill for a single ID of next.
-func one(next func() (int64, error)) func([]int64) (int, error) {
-	return func(dst []int64) (n int, err error) {
-		dst[0], err = next()
-		return 1, err
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -129,27 +128,6 @@ func (r *rig) openWith(t *testing.T, s keeper.Settings) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() })
-}
-
-// stamps keeps the times of calls.
-type stamps struct {
-	mu    sync.Mutex
-	times []time.Time
-}
-
-func (s *stamps) add() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.times = append(s.times, time.Now())
-}
-
-// read returns the times since the last read.
-func (s *stamps) read() []time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	times := s.times
-	s.times = nil
-	return times
 }
 
 // bubble runs a test with a rig of its own in fake time.

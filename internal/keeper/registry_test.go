@@ -150,6 +150,9 @@ func TestRegisterKeepsEndedWorkerIDsInBoundedMemory(t *testing.T) {
 	if _, _, err := keeper.Register(d, unfenced(workers)); !errors.Is(err, assigner.ErrWorkerInUse) {
 		t.Errorf("Register of a live one: %v, want ErrWorkerInUse", err)
 	}
+	if _, g := register(t, d, unfenced(workers+1)); g.First != 1_000_000-1022 {
+		t.Errorf("a new worker ID starts at %d, want right above the highest entry that was dropped", g.First)
+	}
 	for worker := range int64(workers) {
 		if _, g := register(t, d, unfenced(worker)); g.First <= 1_000_000-worker {
 			t.Errorf("worker %d starts at %d, not above its predecessor", worker, g.First)

@@ -45,23 +45,6 @@ func refuse(r *rig, from int, errs ...error) {
 	}
 }
 
-// A failed renewal is retried soon, even if its error asks to wait longer: otherwise the lease
-// expires.
-func TestRenewalIsNotPutOff(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		var calls stamps
-		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
-			calls.add()
-			return &retry{assigner.ErrClockSkew, time.Hour}
-		}
-		r.open(t)
-		time.Sleep(2 * time.Minute)
-		if _, failures := r.counts(); len(calls.read()) < 10 || failures < 10 {
-			t.Errorf("%d failures in two minutes, want tries that go on", failures)
-		}
-	})
-}
-
 // A store that bounds fences by its clock gives more as time passes: it is asked again without
 // being waited for.
 func TestLossyStoreIsAskedAgainEverySecond(t *testing.T) {

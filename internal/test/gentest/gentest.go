@@ -92,7 +92,6 @@ func Run(t *testing.T, subject Subject) {
 		{"store that is down", (*suite).storeDown, false},
 		{"worker IDs that change under load", (*suite).changeUnderLoad, true},
 		{"panics", (*suite).panics, false},
-		{"log records", (*suite).logRecords, true},
 
 		{"order across goroutines", (*suite).order, true},
 	} {
