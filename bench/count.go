@@ -26,25 +26,13 @@ var (
 	errMiscount  = errors.New("miscount")
 )
 
-// A way takes IDs for one goroutine: it writes them to dst, which has 256 places, and returns
-// their number.
-type way int
-
-const (
-	wayNext way = iota
-	wayFill
-	wayReserve
-	wayLane // closes the lane and makes another now and then
-)
-
-// A count takes IDs of a generator in some ways and counts each. The generator must keep its
-// worker ID. After run, taken and wall tell the outcome.
+// A count takes IDs of a generator by Next, Fill, Reserve and lanes, and counts each. The generator
+// must keep its worker ID. After run, taken and wall tell the outcome.
 type count struct {
 	alloc      *bitsalloc.Allocator
 	gen        *cached.Generator
 	goroutines int
 	target     int64 // IDs to take, at least
-	ways       []way // each turn of a goroutine takes one at random
 
 	taken atomic.Int64
 	wall  time.Duration
@@ -66,7 +54,7 @@ func (c *count) run(ctx context.Context) error {
 		t := taker{count: c, random: rand.New(rand.NewPCG(3, uint64(i))), ids: make([]int64, load.Stride)}
 		t.lane = c.gen.Lane()
 		for !stop.Load() {
-			if err := t.turn(c.ways[t.random.IntN(len(c.ways))]); err != nil {
+			if err := t.turn(); err != nil {
 				return err
 			}
 			if c.taken.Load() >= c.target {
@@ -93,34 +81,32 @@ type taker struct {
 	last   [2]int64 // of the stream, of lanes
 }
 
-// turn takes at most 256 IDs in one way and counts them.
-func (t *taker) turn(w way) error {
-	n, err := t.take(w)
-	last := &t.last[0]
-	if w == wayLane {
+// turn takes at most 256 IDs in one way, and counts them.
+func (t *taker) turn() (err error) {
+	g, last, n := t.count.gen, &t.last[0], 0
+	switch t.random.IntN(4) {
+	case 0:
+		n, err = t.each(g.Next)
+	case 1:
+		n, err = g.Fill(t.ids)
+	case 2:
+		var first int64
+		first, n, err = g.Reserve(1 + t.random.IntN(len(t.ids)))
+		for i := range n {
+			t.ids[i] = first + int64(i)
+		}
+	case 3:
+		if t.random.IntN(64) == 0 {
+			t.lane = g.Lane()
+		}
+		n, err = t.each(t.lane.Next)
 		last = &t.last[1]
 	}
 	return errors.Join(err, t.count.add(last, t.ids[:n]))
 }
 
-func (t *taker) take(w way) (n int, err error) {
-	g := t.count.gen
-	next := g.Next
-	switch w {
-	case wayFill:
-		return g.Fill(t.ids)
-	case wayReserve:
-		first, n, err := g.Reserve(1 + t.random.IntN(len(t.ids)))
-		for i := range n {
-			t.ids[i] = first + int64(i)
-		}
-		return n, err
-	case wayLane:
-		if t.random.IntN(64) == 0 {
-			t.lane = g.Lane()
-		}
-		next = t.lane.Next
-	}
+// each fills ids by one call for each.
+func (t *taker) each(next func() (int64, error)) (n int, err error) {
 	for n = range t.ids {
 		if t.ids[n], err = next(); err != nil {
 			return n, err
@@ -189,7 +175,7 @@ func (s *soak) run(ctx context.Context, ids int64) (err error) {
 	if err != nil {
 		return errors.Join(err, gen.Close())
 	}
-	c := &count{alloc: alloc, gen: gen, goroutines: 8, target: ids, ways: []way{wayNext, wayFill, wayReserve, wayLane}}
+	c := &count{alloc: alloc, gen: gen, goroutines: 8, target: ids}
 	if err := errors.Join(c.run(ctx), gen.Close()); err != nil { // Close waits for the last call of Padded
 		return err
 	}

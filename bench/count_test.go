@@ -2,9 +2,7 @@ package main
 
 import (
 	"errors"
-	"math/rand/v2"
 	"testing"
-	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
@@ -20,7 +18,7 @@ func newCount(t *testing.T) (c *count, id func(worker, delta, sequence int64) in
 		t.Fatal(err)
 	}
 	g := testgen.Cached(t, cached.Config{Assigner: assigner.Static(500), AllowReuse: true})
-	c = &count{alloc: alloc, gen: g, goroutines: 4, target: 300_000, ways: []way{wayNext, wayFill, wayReserve, wayLane}}
+	c = &count{alloc: alloc, gen: g, goroutines: 4, target: 300_000}
 	return c, func(worker, delta, sequence int64) int64 {
 		id, err := alloc.Allocate(delta, 0, worker, sequence)
 		if err != nil {
@@ -55,27 +53,5 @@ func TestCountFindsWrongIDs(t *testing.T) {
 	c.taken.Add(1)
 	if err := c.run(t.Context()); !errors.Is(err, errMiscount) {
 		t.Errorf("an ID too few in the bitmap: %v, want %v", err, errMiscount)
-	}
-}
-
-func TestJobWithAUsedUpDeltaFieldEndsWithAnError(t *testing.T) {
-	// Few units are left. Repeated in one process, the test needs another worker ID.
-	l := bitsalloc.Layout{DeltaBits: 1, WorkerBits: 17, Unit: time.Minute}
-	for {
-		alloc, err := bitsalloc.New(l, bitsalloc.DefaultEpoch())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if alloc.Expires().After(time.Now().Add(24 * time.Hour)) {
-			break
-		}
-		l.DeltaBits++
-	}
-	j := &job{layout: l, boost: 1, padding: 50, goroutines: 2, duration: time.Minute}
-	cfg := j.config(assigner.Static(16 + rand.Int64N(100_000)))
-	cfg.AllowReuse = true
-	j.gen = testgen.Cached(t, cfg)
-	if err := j.measure(t.Context(), t.Output()); !errors.Is(err, cached.ErrTimeExhausted) {
-		t.Errorf("%v, want %v", err, cached.ErrTimeExhausted)
 	}
 }

@@ -28,8 +28,6 @@ type job struct {
 	boost      int
 	padding    int
 	goroutines int
-	lanes      bool
-	batch      int // 0: Next
 	duration   time.Duration
 	check      int64
 
@@ -47,19 +45,14 @@ func jobCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
 	flags.IntVar(&j.boost, "boost-power", 3, "the ring holds 2^`N` blocks of 2^sequence IDs")
 	flags.IntVar(&j.padding, "padding-factor", 50, "`percentage` left in the ring that wakes the padding goroutine, 1 to 99")
 	flags.IntVar(&j.goroutines, "goroutines", runtime.GOMAXPROCS(0), "goroutines that take IDs, from 1")
-	flags.BoolVar(&j.lanes, "lanes", false, "each goroutine takes IDs from a Lane of its own")
-	flags.IntVar(&j.batch, "batch", 0, "`IDs` per call of Fill; 0: Next")
 	flags.DurationVar(&j.duration, "duration", 3*time.Second, "time to measure, baselines included")
 	flags.Int64Var(&j.check, "check", 100_000_000, "`IDs` to take and check afterwards; 0: none")
 	return j.run
 }
 
 func (j *job) run(ctx context.Context, w io.Writer) (err error) {
-	if j.goroutines < 1 || j.batch < 0 || j.duration <= 0 || j.check < 0 {
-		return fmt.Errorf("-goroutines %d, -batch %d, -duration %v, -check %d; allowed: at least 1, 0, 1ns, 0", j.goroutines, j.batch, j.duration, j.check)
-	}
-	if j.lanes && j.batch > 0 {
-		return errors.New("-lanes and -batch: Fill takes no IDs from lanes, leave one out")
+	if j.goroutines < 1 || j.duration <= 0 || j.check < 0 {
+		return fmt.Errorf("-goroutines %d, -duration %v, -check %d; allowed: at least 1, 1ns, 0", j.goroutines, j.duration, j.check)
 	}
 	facts := report.NewFacts(commandLine(j.flags))
 	db, closeDatabase, err := openDatabase(ctx, j.dsn, j.create)
@@ -93,7 +86,7 @@ func (j *job) measure(ctx context.Context, w io.Writer) error {
 	if err := show(w, func(p *report.Page) { j.printThroughput(p, all, before) }); err != nil {
 		return err
 	}
-	times, err := load.Sample(ctx, j.goroutines, max(1, j.batch), j.source(), min(time.Second, j.duration))
+	times, err := load.Sample(ctx, j.goroutines, j.source(), min(time.Second, j.duration))
 	if err != nil {
 		return err
 	}
@@ -104,7 +97,7 @@ func (j *job) measure(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c := &count{alloc: alloc, gen: j.gen, goroutines: j.goroutines, target: j.check, ways: j.ways()}
+	c := &count{alloc: alloc, gen: j.gen, goroutines: j.goroutines, target: j.check}
 	if err := c.run(ctx); err != nil {
 		return fmt.Errorf("checking: %w", err)
 	}
@@ -113,29 +106,11 @@ func (j *job) measure(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// source returns the generator as the flags want it used; closing it does nothing.
-func (j *job) source() (s load.Source) {
-	switch {
-	case j.lanes:
-		s = contestants.LaneNext(j.gen)
-	case j.batch > 0:
-		s = contestants.Fill(j.gen, j.batch)
-	default:
-		s = contestants.Next(j.gen)
-	}
+// source returns the generator; closing it does nothing.
+func (j *job) source() load.Source {
+	s := contestants.Next(j.gen)
 	s.Close = func() error { return nil }
 	return s
-}
-
-// ways are the same for the check.
-func (j *job) ways() []way {
-	switch {
-	case j.lanes:
-		return []way{wayLane}
-	case j.batch > 0:
-		return []way{wayFill}
-	}
-	return []way{wayNext}
 }
 
 // config returns the Config of the generator.
@@ -149,17 +124,6 @@ func (j *job) config(a assigner.Assigner) cached.Config {
 	}
 }
 
-// call names the calls that take IDs.
-func (j *job) call() string {
-	switch {
-	case j.lanes:
-		return "Lane.Next"
-	case j.batch > 0:
-		return "Fill of " + report.Comma(j.batch)
-	}
-	return "Next"
-}
-
 // rounds is the number of times that the generator and the baselines take turns: on a noisy
 // machine only figures of the same moment compare.
 const rounds = 5
@@ -167,7 +131,7 @@ const rounds = 5
 // events are the generator, the atomic add and the counter with a mutex, on one and on all
 // goroutines.
 func (j *job) events() []*event {
-	list := []contestants.Contestant{{Name: j.call(), Open: func(context.Context, int64) (load.Source, error) { return j.source(), nil }}}
+	list := []contestants.Contestant{{Name: "Next", Open: func(context.Context, int64) (load.Source, error) { return j.source(), nil }}}
 	for _, c := range contestants.All() {
 		if c.Name == contestants.AtomicAdd || c.Name == contestants.MutexCounter {
 			c.Crowd = false
@@ -204,7 +168,7 @@ func (j *job) printThroughput(p *report.Page, all []*event, before cached.Stats)
 
 func (j *job) printTimes(p *report.Page, times []time.Duration) {
 	at := func(share float64) string { return report.Ns(float64(times[int(share*float64(len(times)-1))])) }
-	p.Text("one call of %s, flat out on %s, reading the clock included, %s timed:\n"+
+	p.Text("one call of Next, flat out on %s, reading the clock included, %s timed:\n"+
 		"p50 %s, p99 %s, p99.9 %s, p99.99 %s, longest %s (pauses by the scheduler included)",
-		j.call(), report.Goroutines(j.goroutines), report.Comma(len(times)), at(0.5), at(0.99), at(0.999), at(0.9999), at(1))
+		report.Goroutines(j.goroutines), report.Comma(len(times)), at(0.5), at(0.99), at(0.999), at(0.9999), at(1))
 }

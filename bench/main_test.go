@@ -68,9 +68,7 @@ func TestJobMeasuresChecksAndCleansUp(t *testing.T) {
 		want string
 	}{
 		{"", "ring:      65,536 IDs in 2^3 blocks, layout 28/5/17/13@1s, padding at 50 %"},
-		{"-goroutines=3 -lanes", "one call of Lane.Next, flat out on 3 goroutines"},
-		{"-goroutines=1 -batch=256", "one call of Fill of 256"},
-		{"-boost-power=1 -padding-factor=1 -layout=31/0/10/12@60s", "ring:      8,192 IDs in 2^1 blocks, layout 31/0/10/12@1m0s, padding at 1 %"},
+		{"-goroutines=3 -boost-power=1 -padding-factor=1 -layout=31/0/10/12@60s", "ring:      8,192 IDs in 2^1 blocks, layout 31/0/10/12@1m0s, padding at 1 %"},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			r := execute(t, nil, append(slices.Clone(shortly), strings.Fields(tt.args)...)...)
@@ -100,7 +98,6 @@ func TestProgramRefusesWithAStatus(t *testing.T) {
 		{"-layout=20/0/10/12", 1, "cached: the delta field is used up"},
 		{"-layout=30/0/0/33", 1, "worker IDs exhausted"},
 		{"-goroutines=0", 1, "-goroutines 0"},
-		{"-lanes -batch=2", 1, "leave one out"},
 		{"compare -rounds=0", 1, "-rounds 0"},
 	} {
 		r := execute(t, nil, strings.Fields(tt.args)...)

@@ -63,9 +63,9 @@ func publish(dir string, c *comparison, s *soak) error {
 		os.WriteFile(filepath.Join(dir, "goroutines.svg"), []byte(c.lines().SVG()), 0o644))
 }
 
-// caption returns the command, the machine, the Go version and the date.
-func (c *comparison) caption() string {
-	return fmt.Sprintf("go run ./%s · %v. %s", c.Command, c.Facts, starved(c.rows))
+// caption returns the command, and the machine, the Go version and the date.
+func (c *comparison) caption() []string {
+	return []string{"go run ./" + c.Command, c.Facts.String(), starved(c.rows)}
 }
 
 // bars is the main chart: every contestant on one goroutine.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -90,17 +89,6 @@ func TestEventsAreEachContestantOnEachNumberOfGoroutines(t *testing.T) {
 				t.Errorf("%d CPUs: event %d on %d goroutines, want %d", cpus, i, e.goroutines, want[i])
 			}
 		}
-	}
-}
-
-func TestAFailedLapNamesItsContestantAndIsClosed(t *testing.T) {
-	refused, closed := errors.New("refused"), 0
-	c := contestants.Contestant{Name: "a", Open: func(context.Context, int64) (load.Source, error) {
-		return load.Shared(func(int) (int64, error) { return 0, refused }, func() error { closed++; return nil }), nil
-	}}
-	err := hold(t.Context(), []*event{{contestant: c, goroutines: 2}}, 1, time.Hour)
-	if !errors.Is(err, refused) || !strings.HasPrefix(err.Error(), "a: ") || closed != 1 {
-		t.Errorf("%v, closed %d times", err, closed)
 	}
 }
 

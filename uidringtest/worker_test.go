@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -45,28 +44,6 @@ func TestWorkerStartsAnew(t *testing.T) {
 	_, _ = byClock(assigner.Static(8)) // fails, too, when the test runs again in this process
 	if _, err := byClock(assigner.Static(8)); !errors.Is(err, defaultgen.ErrClockBack) {
 		t.Errorf("Static: %v, want %v", err, defaultgen.ErrClockBack)
-	}
-}
-
-// Package cached issues the same IDs in a bubble, too, where time.Now is before the epoch.
-func TestWorkerStartsRingsAnew(t *testing.T) {
-	var runs [][]int64
-	for range 2 {
-		synctest.Test(t, func(t *testing.T) {
-			g, err := cached.New(cached.Config{Assigner: uidringtest.Worker(7), Now: uidringtest.NewClock(noon()).Now})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer g.Close()
-			ids := make([]int64, 10_000)
-			if _, err := g.Fill(ids); err != nil {
-				t.Fatal(err)
-			}
-			runs = append(runs, ids)
-		})
-	}
-	if !slices.Equal(runs[0], runs[1]) {
-		t.Error("two runs issue different IDs")
 	}
 }
 

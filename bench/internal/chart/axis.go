@@ -14,17 +14,10 @@ type Axis struct {
 	Names    bool // no line, marks and grid
 }
 
-// A Tick is a position on an Axis. Ticks without a label are short.
+// A Tick is a position on an Axis. It has a line of the grid if it has a label.
 type Tick struct {
 	At    float64
 	Label string
-}
-
-func (t Tick) length() float64 {
-	if t.Label == "" {
-		return 4
-	}
-	return 8
 }
 
 // share returns the position of v on the axis: 0 at Min and below, 1 at Max and above.
@@ -45,30 +38,11 @@ func Names(title string, names []string) Axis {
 	return a
 }
 
-// Times returns a logarithmic axis of nanoseconds that includes least and most. It begins and
-// ends at 1, 2 or 5 times a power of ten.
+// Times returns a logarithmic axis of nanoseconds that includes least and most.
 func Times(title string, least, most float64) Axis {
-	a := Axis{Title: title, Log: true, Min: round(least, false), Max: round(most, true)}
-	if a.Max <= a.Min {
-		a.Max = 10 * a.Min
-	}
+	a := Axis{Title: title, Log: true, Min: least * 0.8, Max: most * 1.25}
 	a.Ticks = Decades(a.Min, a.Max)
 	return a
-}
-
-// round returns 1, 2 or 5 times a power of ten: the largest up to v, or the smallest from v on.
-func round(v float64, up bool) float64 {
-	power := math.Pow(10, math.Floor(math.Log10(v)))
-	best := power
-	for _, digit := range [...]float64{1, 2, 5, 10} {
-		if up && digit*power >= v*(1-1e-9) {
-			return digit * power
-		}
-		if digit*power <= v*(1+1e-9) {
-			best = digit * power
-		}
-	}
-	return best
 }
 
 // Decades returns the ticks of a logarithmic axis of nanoseconds. Powers of ten have labels; if

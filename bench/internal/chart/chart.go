@@ -22,7 +22,7 @@ type Figure struct {
 	Height          int   // of the plot in pixels
 	X, Y            Axis
 	Draw            func(p Plot)
-	Caption         string
+	Caption         []string // lines
 }
 
 // A Key is an entry of the legend. Style selects the colour and, in a line chart, the dashes and
@@ -56,36 +56,27 @@ text{font:13px "Liberation Sans",Arial,Helvetica,sans-serif;fill:#24292f}
 
 // SVG returns the file.
 func (f Figure) SVG() string {
-	caption := wrap(f.Caption, 140)
-	legend := f.legend(82)
-	top := 100.0 + 24*float64(strings.Count(legend, "\n<!--row-->"))
-	height := top + float64(f.Height) + 24 + 15*float64(len(caption))
-
+	const top = 100.0
+	height := top + float64(f.Height) + 24 + 15*float64(len(f.Caption))
 	var s svg
 	s.add(`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%.0f" viewBox="0 0 %[1]d %.0[2]f">`, Width, height)
 	s.WriteString(style)
 	s.add(`<rect x="0.5" y="0.5" width="%d" height="%.0f" fill="#fff" stroke="#d0d7de"/>`, Width-1, height-1)
 	s.text(margin, 32, "title", f.Title)
 	s.text(margin, 54, "note", f.Subtitle)
-	s.WriteString(legend)
+	f.legend(&s, 82)
 	f.plot(&s, top)
-	for i, line := range caption {
-		s.text(margin, height-12-15*float64(len(caption)-1-i), "small", line)
+	for i, line := range f.Caption {
+		s.text(margin, height-12-15*float64(len(f.Caption)-1-i), "small", line)
 	}
 	s.add("</svg>")
 	return s.String()
 }
 
-// legend returns the keys, in as many rows as they need; widths are estimates.
-func (f Figure) legend(y float64) string {
-	var s svg
+// legend draws the keys; widths are estimates.
+func (f Figure) legend(s *svg, y float64) {
 	x := margin
 	for _, k := range f.Keys {
-		width := 48 + 6.8*float64(len(k.Text))
-		if x+width > Width && x > margin {
-			s.add("<!--row-->")
-			x, y = margin, y+24
-		}
 		switch k.Mark {
 		case Filled, Hollow:
 			s.bar(x, y-6, 20, 12, k.Style, k.Mark == Hollow)
@@ -96,9 +87,8 @@ func (f Figure) legend(y float64) string {
 			s.point(k.Style, x+12, y)
 		}
 		s.text(x+30, y+4.5, "", k.Text)
-		x += width
+		x += 48 + 6.8*float64(len(k.Text))
 	}
-	return s.String()
 }
 
 // plot draws the axes and calls Draw.
@@ -115,7 +105,7 @@ func (f Figure) plot(s *svg, top float64) {
 		if t.Label != "" {
 			s.segment("grid", at, p.top, at, p.bottom)
 		}
-		s.segment("axis", at, p.bottom, at, p.bottom+t.length())
+		s.segment("axis", at, p.bottom, at, p.bottom+6)
 		s.text(at, p.bottom+20, "middle", t.Label)
 	}
 	for _, t := range f.Y.Ticks {
@@ -124,7 +114,7 @@ func (f Figure) plot(s *svg, top float64) {
 			if t.Label != "" {
 				s.segment("grid", p.left, at, p.right, at)
 			}
-			s.segment("axis", p.left-t.length(), at, p.left, at)
+			s.segment("axis", p.left-6, at, p.left, at)
 		}
 		s.text(p.left-11, at+4.5, "end", t.Label)
 	}
@@ -225,16 +215,4 @@ func (s *svg) point(style int, x, y float64) {
 func color(style int) string {
 	list := [...]string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c8c8c"}
 	return list[style%len(list)]
-}
-
-// wrap breaks text into lines of at most the given number of bytes, at spaces.
-func wrap(text string, most int) (lines []string) {
-	for word := range strings.FieldsSeq(text) {
-		if n := len(lines) - 1; n >= 0 && len(lines[n])+1+len(word) <= most {
-			lines[n] += " " + word
-			continue
-		}
-		lines = append(lines, word)
-	}
-	return lines
 }

@@ -46,24 +46,3 @@ func TestContestantsIssueDifferentIDs(t *testing.T) {
 		})
 	}
 }
-
-func TestContestantsAreNamedOnceAndDescribed(t *testing.T) {
-	names := make(map[string]bool)
-	for _, c := range All() {
-		if names[c.Name] {
-			t.Errorf("%s: twice", c.Name)
-		}
-		names[c.Name] = true
-		if c.Kind == "" || c.Kind != Baselines && (c.Bits == 0 || c.Order == "" || c.Worker == "" || c.Ahead == "") {
-			t.Errorf("%s: %+v", c.Name, c)
-		}
-		if c.Open == nil && c.PerSecond == 0 {
-			t.Errorf("%s: neither measured nor capped", c.Name)
-		}
-	}
-	for _, name := range []string{AtomicAdd, MutexCounter, "Next", "Lane.Next"} { // in the charts and README.md
-		if !names[name] {
-			t.Errorf("no contestant %s", name)
-		}
-	}
-}

@@ -21,8 +21,8 @@ func ownGenerators() []Contestant {
 	wide := bitsalloc.Layout{DeltaBits: 41, WorkerBits: 2, SequenceBits: 20, Unit: time.Millisecond}
 	list := []Contestant{
 		{Name: "Next", Order: increasing, Crowd: true, Open: openCached(Next)},
-		{Name: "Lane.Next", Order: perLane, Crowd: true, Note: "a lane per goroutine", Open: openCached(LaneNext)},
-		{Name: "Fill of 256", Order: increasing, Crowd: true, Open: openCached(func(g *cached.Generator) load.Source { return Fill(g, batch) })},
+		{Name: "Lane.Next", Order: perLane, Crowd: true, Note: "a lane per goroutine", Open: openCached(laneNext)},
+		{Name: "Fill of 256", Order: increasing, Crowd: true, Open: openCached(fill)},
 		{Name: "Reserve of 256", Order: increasing, Crowd: true, Note: "the numbers are not written out", Open: openCached(reserve)},
 		{Name: "defaultgen, 20 sequence bits", Order: increasing, Ahead: aheadNone, Note: unit, Open: openDefaultgen(wide)},
 		{Name: "defaultgen, 12 sequence bits", Order: increasing, Ahead: aheadNone, Note: unit, PerSecond: 4_096_000, Open: openDefaultgen(bitsalloc.Snowflake())},
@@ -70,8 +70,8 @@ func Next(g *cached.Generator) load.Source {
 	}, g.Close)
 }
 
-// LaneNext returns a source with a Lane for each goroutine.
-func LaneNext(g *cached.Generator) load.Source {
+// laneNext returns a source with a Lane for each goroutine.
+func laneNext(g *cached.Generator) load.Source {
 	return load.Source{Join: func() (load.Taker, func()) {
 		lane := g.Lane()
 		return func(n int) (last int64, err error) {
@@ -85,8 +85,7 @@ func LaneNext(g *cached.Generator) load.Source {
 	}, Close: g.Close}
 }
 
-// Fill returns a source that calls Fill for batches.
-func Fill(g *cached.Generator, batch int) load.Source {
+func fill(g *cached.Generator) load.Source {
 	return load.Source{Join: func() (load.Taker, func()) {
 		dst := make([]int64, batch)
 		return func(n int) (last int64, err error) {

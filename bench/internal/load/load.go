@@ -97,21 +97,21 @@ func Run(ctx context.Context, goroutines int, src Source, d time.Duration) (lap 
 	return lap, err
 }
 
-// Sample times one call for batch IDs, after 32 others, over and over for d. It returns all
+// Sample times the taking of one ID, after 32 others, over and over for d. It returns all
 // times, sorted; each includes reading the clock. Timing every call would slow the goroutines
 // down until they no longer contend.
-func Sample(ctx context.Context, goroutines, batch int, src Source, d time.Duration) ([]time.Duration, error) {
+func Sample(ctx context.Context, goroutines int, src Source, d time.Duration) ([]time.Duration, error) {
 	const most = 1 << 20 // of a goroutine
 	lists := make([][]time.Duration, goroutines)
 	_, err := Race(ctx, goroutines, d, func(i int, stop *atomic.Bool) error {
 		take, leave := src.Join()
 		defer leave()
 		for len(lists[i]) < most && (len(lists[i]) == 0 || !stop.Load()) {
-			if _, err := take(32 * batch); err != nil {
+			if _, err := take(32); err != nil {
 				return err
 			}
 			began := time.Now()
-			_, err := take(batch)
+			_, err := take(1)
 			lists[i] = append(lists[i], time.Since(began))
 			if err != nil {
 				return err
