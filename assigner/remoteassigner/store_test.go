@@ -16,7 +16,7 @@ import (
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
-// Package daemon of the command runs the suite on a lossy store, and RunFaults against processes.
+// Package daemon of the command runs RunFaults against processes.
 func TestConformance(t *testing.T) {
 	db, err := sqlassigner.OpenMySQL(testserver.MariaDB(t).DSN())
 	cleanup.Close(t, db, err)

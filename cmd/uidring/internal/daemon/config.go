@@ -3,6 +3,7 @@ package daemon
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,7 +12,6 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
-	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 )
 
 // storeTimeout is the time limit for each call to the store of worker IDs.
@@ -51,7 +51,7 @@ type Config struct {
 	// Generator configures the generator. The service sets its Assigner, AssignTimeout and Logger.
 	Generator cached.Config
 
-	// Segments are the names of the segments to serve, see segments.Check. Their counters are in
+	// Segments are the names of the segments to serve, up to mostSegments. Their counters are in
 	// the same store, and Lease.AllowUndurable applies to them.
 	Segments []string
 
@@ -84,9 +84,30 @@ func (cfg *Config) check() error {
 	ahead := cfg.Generator.MaxAhead
 	check(ahead <= 0 || ahead >= 2*cfg.window(), "max-ahead %v with window %v, allowed: 0 (unbounded) or at least two windows", ahead, cfg.window())
 	check(cfg.Lease.FirstWorkerID >= 0, "first-worker-id %d, allowed: 0 or more, and within the worker field", cfg.Lease.FirstWorkerID)
-	errs = append(errs, segments.Check(cfg.Segments), cfg.checkLeases())
+	errs = append(errs, checkNames("segments", cfg.Segments, mostSegments), cfg.checkLeases())
 	check(cfg.Drain >= 0, "drain %v, allowed: 0 or more", cfg.Drain)
 	return errors.Join(append(errs, cfg.checkGenerator()...)...)
+}
+
+// The largest numbers of names: each segment has metrics of its own, and each namespace with leases
+// has connections of its own.
+const mostSegments, mostLeases = 64, 16
+
+// checkNames reports all mistakes in the names of a setting.
+func checkNames(setting string, names []string, most int) error {
+	var errs []error
+	if len(names) > most {
+		errs = append(errs, fmt.Errorf("%s has %d names, allowed: up to %d", setting, len(names), most))
+	}
+	for i, name := range names {
+		if err := leasestore.CheckNamespace(name); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", setting, err))
+		}
+		if slices.Contains(names[:i], name) {
+			errs = append(errs, fmt.Errorf("%s has %q twice, allowed: once", setting, name))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // window returns the window of the lease. The default bridges an outage of several minutes, in

@@ -55,8 +55,7 @@ func TestProgramRunsAsInTheContainer(t *testing.T) {
 	const inMemory = " UIDRING_ALLOW_UNDURABLE=true" // /data is here
 	for store, environment := range map[string]string{"sqlite:///data/uidring.db": "", "file:///data": " UIDRING_STORE=file:///data"} {
 		cmd := exec.Command("unshare", "--mount", "sh", "-c", emptied, "sh", t.TempDir(), os.Getenv(programEnv), image(t, "USER"), image(t, "ENV")+environment+inMemory)
-		c := launch(t, cmd)
-		c.ready()
+		c := launch(t, cmd).ready()
 		if got := c.log.find("ready")["store"]; got != store {
 			t.Errorf("store %v, want %s", got, store)
 		}

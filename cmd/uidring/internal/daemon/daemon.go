@@ -10,13 +10,19 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"os/signal"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/dashboard"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
@@ -31,15 +37,16 @@ type Service struct {
 	logger      *slog.Logger
 	store       *storeurl.Store
 	storeCalls  dashboard.StoreCalls
-	storeID     string                        // ID of the namespace; "" if unknown
-	known       []knownStore                  // stores of this host that were used before
-	segments    *segments.Set                 // the segments of Config.Segments
-	certificate *watchedFile[tls.Certificate] // nil: no TLS
-	tokens      *watchedFile[httpapi.Tokens]  // nil: clients need no token
-	leases      leases                        // the namespaces of Config.Leases
-	leaseTokens *watchedFile[httpapi.Tokens]  // nil: clients for leases need no token
-	files       []fileInUse                   // the certificate and the tokens
-	ending      chan struct{}                 // closed when event streams have to end
+	storeID     string                           // ID of the namespace; "" if unknown
+	known       []knownStore                     // stores of this host that were used before
+	segments    *segments.Set                    // the segments of Config.Segments
+	leases      leases                           // the namespaces of Config.Leases
+	certificate *atomic.Pointer[tls.Certificate] // nil: no TLS
+	tokens      *atomic.Pointer[httpapi.Tokens]  // nil: clients need no token
+	leaseTokens *atomic.Pointer[httpapi.Tokens]  // nil: clients for leases need no token
+	files       []*watchedFile                   // of the certificate and the tokens
+	api, admin  *site
+	ending      chan struct{} // closed when event streams have to end
 }
 
 // New checks the configuration, reads the files that it names, and opens the store, see
@@ -48,78 +55,38 @@ func New(cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, logger: cfg.Logger, ending: make(chan struct{})}
 	err := cfg.check()
 	s.cfg.Lease.Window = cfg.window()
-	load := func(f fileInUse) {
-		err = errors.Join(err, f.load())
-		f.checkSecret(s.logger)
+	load := func(f *watchedFile) {
+		err = errors.Join(err, f.load(s.logger))
 		s.files = append(s.files, f)
 	}
+	var f *watchedFile
 	if cfg.CertFile != "" && cfg.KeyFile != "" {
-		s.certificate = newCertificate(cfg.CertFile, cfg.KeyFile)
-		load(s.certificate)
+		f, s.certificate = newCertificate(cfg.CertFile, cfg.KeyFile)
+		load(f)
 	}
 	if cfg.TokenFile != "" {
-		s.tokens = newTokens("tokens", cfg.TokenFile)
-		load(s.tokens)
+		f, s.tokens = newTokens("tokens", cfg.TokenFile)
+		load(f)
 	}
 	if cfg.LeaseTokenFile != "" {
-		s.leaseTokens = newTokens("lease-tokens", cfg.LeaseTokenFile)
-		load(s.leaseTokens)
+		f, s.leaseTokens = newTokens("lease-tokens", cfg.LeaseTokenFile)
+		load(f)
 	}
 	var errStore error
 	s.store, errStore = storeurl.Open(cfg.StoreURL, cfg.Namespace)
 	if err = errors.Join(err, errStore); err == nil {
 		s.leases, err = openLeases(cfg, s.store)
 	}
+	var counters segment.Source
+	if err == nil && len(cfg.Segments) > 0 {
+		counters, err = s.store.SegmentSource(cfg.Lease.AllowUndurable)
+	}
 	if err != nil {
 		s.closeStore()
 		return nil, err
 	}
-	var counters segment.Source
-	if len(cfg.Segments) > 0 {
-		if counters, err = s.store.SegmentSource(cfg.Lease.AllowUndurable); err != nil {
-			s.closeStore()
-			return nil, err
-		}
-	}
 	s.segments = segments.New(cfg.Segments, counters, cfg.Logger)
 	return s, nil
-}
-
-// Run serves until ctx ends, and then returns nil. It returns an error if it cannot listen, or if
-// it gets no worker ID because the store is unreachable or refuses, and ErrSecondStore. It does not
-// retry the start: systemd and others do. On SIGHUP it reads its files again.
-func (s *Service) Run(ctx context.Context) error {
-	defer s.closeStore()
-	api, admin := s.connections()
-	sites := new(sites)
-	var err error
-	if sites.api, err = s.newSite(ctx, "listen", s.cfg.Listen, api); err != nil {
-		return err
-	}
-	if sites.admin, err = s.newSite(ctx, "admin-listen", s.cfg.AdminListen, admin); err != nil {
-		return errors.Join(err, sites.api.Close())
-	}
-	s.logger.Info("listening", "address", sites.api.Addr().String(), "admin", sites.admin.Addr().String(), "tls", s.certificate != nil, "tokens", s.tokens != nil)
-
-	var paths []string
-	for _, f := range s.files {
-		f.logStart(s.logger)
-		paths = append(paths, f.paths()...)
-	}
-	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	var group sync.WaitGroup
-	defer group.Wait()
-	defer cancel()
-	w := newWatch(paths, s.reload, s.logger)
-	group.Go(func() { w.run(background) })
-	return s.serve(ctx, sites)
-}
-
-// reload reads the files again.
-func (s *Service) reload(asked bool) {
-	for _, f := range s.files {
-		f.refresh(asked, s.logger)
-	}
 }
 
 func (s *Service) closeStore() {
@@ -131,64 +98,68 @@ func (s *Service) closeStore() {
 	}
 }
 
-// sites are the two listeners.
-type sites struct{ api, admin *site }
-
-// start serves both. The returned channel receives the first error, or nil for each end.
-func (n *sites) start() <-chan error {
-	ended := make(chan error, 2)
-	go func() { ended <- n.api.serve() }()
-	go func() { ended <- n.admin.serve() }()
-	return ended
-}
-
-// shutdown closes the listeners, and waits for the requests under way until ctx ends. The admin
-// site is the last: probes and scrapes are answered up to the end.
-func (n *sites) shutdown(ctx context.Context) error {
-	err := errors.Join(n.api.server.Shutdown(ctx), n.admin.server.Shutdown(ctx))
-	if err != nil {
-		n.close()
+// Run serves until ctx ends, and then returns nil. It returns an error if it cannot listen, or if
+// it gets no worker ID because the store is unreachable or refuses, and ErrSecondStore. It does not
+// retry the start: systemd and others do. On SIGHUP it reads its files again.
+func (s *Service) Run(ctx context.Context) (err error) {
+	defer s.closeStore()
+	api, admin := s.connections()
+	if s.api, err = s.newSite(ctx, "listen", s.cfg.Listen, api); err != nil {
+		return err
 	}
-	return err
+	if s.admin, err = s.newSite(ctx, "admin-listen", s.cfg.AdminListen, admin); err != nil {
+		return errors.Join(err, s.api.Close())
+	}
+	s.logger.Info("listening", "address", s.api.Addr().String(), "admin", s.admin.Addr().String(), "tls", s.certificate != nil, "tokens", s.tokens != nil)
+	for _, f := range s.files {
+		f.log(s.logger)
+	}
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx)) // ends when the process stops
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer cancel()
+	group.Go(func() { s.watch(background, hangup) })
+	return s.serve(ctx, func(page *dashboard.Page) { group.Go(func() { page.Run(background) }) })
 }
 
-func (n *sites) close() { _, _ = n.api.server.Close(), n.admin.server.Close() }
-
-// serve listens, takes a worker ID and serves the API. When ctx ends it undoes that in reverse.
-func (s *Service) serve(ctx context.Context, sites *sites) error {
-	failed := sites.start()
+// serve listens, takes a worker ID, shows the page and serves the API. When ctx ends it undoes that
+// in reverse.
+func (s *Service) serve(ctx context.Context, show func(*dashboard.Page)) error {
+	failed := make(chan error, 2) // of the two listeners
+	go func() { failed <- s.api.serve() }()
+	go func() { failed <- s.admin.serve() }()
 	generator, err := s.generator(ctx)
 	if err != nil {
-		sites.close() // no request was accepted yet
+		s.closeListeners() // no request was accepted yet
 		if ctx.Err() != nil {
 			s.logger.Info("stopped", "issued", 0)
 			return nil
 		}
 		return err
 	}
-	_, port, _ := net.SplitHostPort(sites.api.Addr().String())
-	api, page, err := s.api(generator, port)
+	server, page, err := s.newAPI(generator)
 	if err != nil {
-		sites.close()
+		s.closeListeners()
 		return errors.Join(err, generator.Close())
 	}
-	shown, cancel := context.WithCancel(context.WithoutCancel(ctx)) // the page lives until the process stops
-	var group sync.WaitGroup
-	defer group.Wait()
-	defer cancel()
-	group.Go(func() { page.Run(shown) })
-	sites.api.open(api)
-	sites.admin.open(api.Admin())
+	show(page)
+	s.api.open(server)
+	s.admin.open(server.Admin())
 	s.notify(daemon.SdNotifyReady)
-	s.logger.Info("ready", "page", sites.admin.url(), "worker", generator.WorkerID(), "store", s.store.String(), "namespace", s.cfg.Namespace, "store_id", s.storeID,
+	s.logger.Info("ready", "page", s.admin.url(), "worker", generator.WorkerID(), "store", s.store.String(), "namespace", s.cfg.Namespace, "store_id", s.storeID,
 		"this_host_only", s.store.Path() != "")
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
 	}
-	s.stop(sites, api, generator)
+	s.stop(server, generator)
 	return err
 }
+
+func (s *Service) closeListeners() { _, _ = s.api.server.Close(), s.admin.server.Close() }
 
 // generator takes a worker ID and returns a generator. It waits for the end of a quarantine; other
 // waits end after storeTimeout.
@@ -223,20 +194,69 @@ func (s *Service) makeStore(ctx context.Context) error {
 	return err
 }
 
-// stop finishes the requests under way, ends the segments, and releases the
-// worker ID.
-func (s *Service) stop(sites *sites, api *httpapi.Server, generator *cached.Generator) {
+// newAPI returns the API and its page, for a generator.
+func (s *Service) newAPI(g *cached.Generator) (*httpapi.Server, *dashboard.Page, error) {
+	alloc, err := bitsalloc.New(s.cfg.Generator.Layout, s.cfg.Generator.Epoch)
+	if err != nil {
+		return nil, nil, err
+	}
+	local := s.store.Path() != ""
+	cfg := httpapi.Config{
+		Settings:     s.cfg.Settings,
+		Generator:    g,
+		MaxAhead:     s.cfg.Generator.MaxAhead,
+		IDsPerSecond: float64(alloc.MaxSequence()+1) / alloc.Layout().Unit.Seconds(),
+		Segments:     s.segments,
+		Leases:       s.leases.handler(),
+		Store:        httpapi.Store{Name: s.store.String(), Namespace: s.cfg.Namespace, ID: s.storeID, Local: local},
+	}
+	if s.certificate != nil {
+		cfg.Collectors = []prometheus.Collector{expiry(s.certificate)}
+	}
+	if s.tokens != nil {
+		cfg.Tokens = func() httpapi.Tokens { return *s.tokens.Load() }
+	}
+	if s.leaseTokens != nil {
+		cfg.LeaseTokens = func() httpapi.Tokens { return *s.leaseTokens.Load() }
+	}
+	api, err := httpapi.New(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	host, _ := os.Hostname() // without a name, the page shows none
+	_, port, _ := net.SplitHostPort(s.api.Addr().String())
+	page := dashboard.New(dashboard.Config{
+		About: dashboard.About{Version: s.cfg.Version, Host: host, Namespace: s.cfg.Namespace, Tokens: s.tokens != nil, APIPort: port,
+			Store: s.store.String(), Local: local},
+		Stats:      g.Stats,
+		API:        api,
+		StoreCalls: &s.storeCalls,
+		Allocator:  alloc,
+		Segments:   s.segments,
+		Store:      s.store,
+		Window:     s.cfg.Lease.Window,
+		MaxAhead:   s.cfg.Generator.MaxAhead,
+		Done:       s.ending,
+	})
+	api.ServePage(page.Handlers())
+	return api, page, nil
+}
+
+// stop finishes the requests under way, ends the segments, and releases the worker ID. The listener
+// for operators is the last: probes and scrapes are answered up to the end.
+func (s *Service) stop(api *httpapi.Server, generator *cached.Generator) {
 	s.logger.Info("stopping", "drain", s.cfg.Drain)
 	s.notify(daemon.SdNotifyStopping)
 	api.Drain()
-	sites.api.drain()
-	sites.admin.drain()
+	s.api.ending.Store(true)
+	s.admin.ending.Store(true)
 	time.Sleep(s.cfg.Drain)
 	close(s.ending)
-	sites.api.end(cmp.Or(s.cfg.linger, lingerTime))
+	s.api.end(cmp.Or(s.cfg.linger, lingerTime))
 	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(s.cfg.grace, graceTime))
 	defer cancel()
-	if err := sites.shutdown(ctx); err != nil {
+	if err := errors.Join(s.api.server.Shutdown(ctx), s.admin.server.Shutdown(ctx)); err != nil {
+		s.closeListeners()
 		s.logger.Warn("requests were cut off", "error", err)
 	}
 	s.segments.Close()

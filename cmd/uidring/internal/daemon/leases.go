@@ -5,40 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/remoteassigner"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 )
 
-// mostLeases is the largest number of namespaces that are offered: each has connections of its
-// own.
-const mostLeases = 16
-
 // checkLeases rejects wrong names, and leases without tokens unless other clients on this host
 // need none either.
 func (cfg *Config) checkLeases() error {
-	var errs []error
-	if len(cfg.Leases) > mostLeases {
-		errs = append(errs, fmt.Errorf("leases has %d names, allowed: up to %d", len(cfg.Leases), mostLeases))
-	}
-	for i, name := range cfg.Leases {
-		if err := leasestore.CheckNamespace(name); err != nil {
-			errs = append(errs, fmt.Errorf("leases: %w", err))
-		}
-		if slices.Contains(cfg.Leases[:i], name) {
-			errs = append(errs, fmt.Errorf("leases has %q twice, allowed: once", name))
-		}
-	}
+	err := checkNames("leases", cfg.Leases, mostLeases)
 	switch {
 	case len(cfg.Leases) == 0 && cfg.LeaseTokenFile != "":
-		errs = append(errs, errors.New("lease-tokens without leases, allowed: both"))
+		err = errors.Join(err, errors.New("lease-tokens without leases, allowed: both"))
 	case len(cfg.Leases) > 0 && cfg.LeaseTokenFile == "" && (cfg.TokenFile != "" || reachable(cfg.Listen) && !cfg.Insecure):
-		errs = append(errs, errors.New("leases without lease-tokens, allowed: on an address of this host only, without tokens; "+
+		err = errors.Join(err, errors.New("leases without lease-tokens, allowed: on an address of this host only, without tokens; "+
 			"a client for leases can change all of them, so that the tokens for IDs do not suffice"))
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // leases are the stores of the namespaces that the service offers, by name.

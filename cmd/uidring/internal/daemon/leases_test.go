@@ -3,9 +3,7 @@ package daemon
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,12 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/assigner/remoteassigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cached"
@@ -49,9 +44,8 @@ func TestLeasesOverHTTPWithstandFaults(t *testing.T) {
 	var handles atomic.Int64
 	assignertest.RunFaults(t, func(t *testing.T) assignertest.StoreFixture { // the namespace of all cases, one after the other
 		for _, table := range []string{"WORKER_LEASE", "WORKER_LEASE_META"} {
-			if _, err := db.ExecContext(t.Context(), "DELETE FROM "+table+" WHERE NAMESPACE = 'remote'"); err != nil {
-				t.Fatal(err)
-			}
+			_, err := db.ExecContext(t.Context(), "DELETE FROM "+table+" WHERE NAMESPACE = 'remote'")
+			must(t, err)
 		}
 		return assignertest.StoreFixture{
 			Handle: func() leasestore.Store {
@@ -70,41 +64,6 @@ func TestLeasesOverHTTPWithstandFaults(t *testing.T) {
 	})
 }
 
-// Leases on a store that may lose writes are quarantined through a server, too. Each
-// case has a server of its own, which goes down, and a namespace of one Redis.
-func TestLeasesOverHTTPOnLossyStoreConform(t *testing.T) {
-	t.Parallel()
-	database := redis.NewClient(&redis.Options{Addr: testserver.Redis(t).Addr(), ContextTimeoutEnabled: true})
-	t.Cleanup(func() { _ = database.Close() })
-	handler := remoteassigner.NewHandler(func(namespace string) leasestore.Store { return redisassigner.LeaseStore(database, namespace) })
-	var namespaces atomic.Int64
-	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
-		name := fmt.Sprint("case-", namespaces.Add(1))
-		server := httptest.NewServer(handler)
-		t.Cleanup(func() { server.Close() })
-		url, address := server.URL, server.Listener.Addr().String()
-		store := func(name string) leasestore.Store {
-			return remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{url}}, name)
-		}
-		return assignertest.StoreFixture{
-			Handle: func() leasestore.Store { return store(name) },
-			Other:  store,
-			Down: func(t *testing.T) (up func()) {
-				server.Close()
-				return func() {
-					l, err := net.Listen("tcp", address)
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					server = &httptest.Server{Listener: l, Config: &http.Server{Handler: handler}}
-					server.Start()
-				}
-			},
-		}
-	})
-}
-
 // Generators with remote leases share a namespace with the service itself. The service is killed
 // under load and comes back: the generators go on within their leases, and renew them.
 func TestLeasesOverHTTPIssueNoIDTwice(t *testing.T) {
@@ -117,11 +76,11 @@ func TestLeasesOverHTTPIssueNoIDTwice(t *testing.T) {
 	url := server.url()
 	leases := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{url}}, "default")
 	var all idset.Set
+	var generators []*cached.Generator
+	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	defer group.Wait()
-	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	var generators []*cached.Generator
 	for i := range 3 {
 		g := testgen.Cached(t, cached.Config{Assigner: assigner.Leased(leases, assigner.LeaseConfig{Window: 2 * time.Second, Owner: fmt.Sprint("edge ", i)})})
 		generators = append(generators, g)
@@ -137,36 +96,29 @@ func TestLeasesOverHTTPIssueNoIDTwice(t *testing.T) {
 		})
 	}
 	edge := serve(t, "--store="+url) // a service without a database of its own
-	for _, from := range []string{url, edge.url()} {
-		c := &crowd{t: t, issued: &all, servers: func() []string { return []string{from} }, failed: func(string, time.Time, time.Time, error) {}}
-		c.draw(1)
-		defer c.end()
-	}
-	more := func() {
+	stop := drawFrom(t, &all, 3, url, edge.url())
+	for range 3 {
 		renewals := func() (sum int64) {
 			for _, g := range generators {
 				sum += g.Stats().Limit
 			}
 			return sum
 		}
-		limit, issued := renewals(), all.Len()
-		poll.Until(t, "renewals and IDs", func() bool { return renewals() > limit+3 && all.Len() > issued+10_000 })
-	}
-	for range 3 {
-		more()
+		limits := renewals()
+		more(t, &all, 10_000)
+		poll.Until(t, "renewals", func() bool { return renewals() > limits+3 })
 		server.Kill()
 		server = launch(server.address)
 	}
-	more()
+	more(t, &all, 10_000)
 	cancel()
 	group.Wait()
+	stop()
 	edge.terminate()
 	workers := map[int64]bool{int64(server.worker()): true}
 	for _, g := range generators {
 		workers[g.WorkerID()] = true
-		if err := g.Close(); err != nil { // while the server is there
-			t.Error(err)
-		}
+		must(t, g.Close()) // while the server is there
 	}
 	if len(workers) != 4 {
 		t.Errorf("workers %v of the service and the generators, want 4", workers)

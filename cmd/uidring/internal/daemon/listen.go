@@ -11,7 +11,11 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 )
 
 // Bounds of a connection. The event stream of the page sets its own.
@@ -69,37 +73,105 @@ func (s *Service) connections() (api, admin int) {
 	return api, admin
 }
 
-// A site is a listener with its server. It bounds its connections by itself, so that clients of one
-// site cannot starve the other.
+// A site is a listener with its server. It bounds its open connections by itself, so that clients
+// of one site cannot starve the other; more connections wait in the queue of the kernel. Unlike
+// connections of netutil.LimitListener, they can be closed for writing alone, so that the client of
+// a request that is too large reads the answer.
+//
+// A site answers httpapi.Starting until its handler is known. At the end of the process it closes
+// connections together with an answer: closing an idle connection could lose a request.
 type site struct {
-	*limited
-	gate
-	server *http.Server
-	secret *watchedFile[tls.Certificate] // nil: no TLS
+	net.Listener
+	places  chan struct{}                // has an entry for each open connection
+	closed  chan struct{}                // closed by Close
+	close   func() error                 // once: http.Server.Shutdown closes it again
+	handler atomic.Pointer[http.Handler] // nil: the worker ID is being taken
+	ending  atomic.Bool
+	server  *http.Server
+	scheme  string
 }
 
-// newSite opens the socket of a setting, and returns its server, which Serve starts.
+// newSite opens the socket of a setting.
 func (s *Service) newSite(ctx context.Context, setting, address string, connections int) (*site, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", setting, address, err)
 	}
-	n := &site{limited: limit(l, connections), secret: s.certificate}
-	n.server = newHTTPServer(&n.gate, s.certificate != nil, s.logger)
+	n := &site{Listener: l, places: make(chan struct{}, connections), closed: make(chan struct{}), scheme: "http"}
+	n.close = sync.OnceValue(func() error {
+		close(n.closed)
+		return l.Close()
+	})
+	n.server = newHTTPServer(n, s.certificate != nil, s.logger)
 	if s.certificate != nil {
-		n.server.TLSConfig = tlsConfig(s.certificate)
+		n.scheme = "https"
+		n.server.TLSConfig = &tls.Config{
+			MinVersion:     tls.VersionTLS12,
+			CipherSuites:   cipherSuites,
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.certificate.Load(), nil },
+		}
 	}
 	return n, nil
 }
 
+// cipherSuites of TLS 1.2 are the suites with forward secrecy and authenticated encryption. All
+// suites of TLS 1.3 have both.
+var cipherSuites = []uint16{
+	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+	tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+	tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+}
+
+// Accept waits for a place.
+func (n *site) Accept() (net.Conn, error) {
+	select {
+	case n.places <- struct{}{}:
+	case <-n.closed:
+		return nil, net.ErrClosed
+	}
+	free := sync.OnceFunc(func() { <-n.places })
+	accepted, err := n.Listener.Accept()
+	if err != nil {
+		free()
+		return nil, err
+	}
+	return &placed{accepted.(*net.TCPConn), free}, nil
+}
+
+func (n *site) Close() error { return n.close() }
+
+// A placed connection frees its place when it is closed.
+type placed struct {
+	*net.TCPConn
+	free func()
+}
+
+func (c *placed) Close() error {
+	err := c.TCPConn.Close()
+	c.free()
+	return err
+}
+
+func (n *site) open(h http.Handler) { n.handler.Store(&h) }
+
+func (n *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if n.ending.Load() {
+		w.Header().Set("Connection", "close") // net/http sends GOAWAY on HTTP/2
+	}
+	if h := n.handler.Load(); h != nil {
+		(*h).ServeHTTP(w, r)
+		return
+	}
+	httpapi.Starting(w, r)
+}
+
 // serve serves connections. It returns nil once the server is shut down.
-func (n *site) serve() error {
-	err := error(nil)
-	if n.secret != nil {
-		err = n.server.ServeTLS(n.limited, "", "")
+func (n *site) serve() (err error) {
+	if n.scheme == "https" {
+		err = n.server.ServeTLS(n, "", "")
 	} else {
-		err = n.server.Serve(n.limited)
+		err = n.server.Serve(n)
 	}
 	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
 		return nil
@@ -112,20 +184,13 @@ func (n *site) serve() error {
 // their way without an answer.
 func (n *site) end(linger time.Duration) {
 	_ = n.Close()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
 	for end := time.Now().Add(linger); len(n.places) > 0 && time.Now().Before(end); {
-		<-tick.C
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 
 // url returns the URL of the site.
-func (n *site) url() string {
-	if n.secret != nil {
-		return "https://" + n.Addr().String() + "/"
-	}
-	return "http://" + n.Addr().String() + "/"
-}
+func (n *site) url() string { return n.scheme + "://" + n.Addr().String() + "/" }
 
 // newHTTPServer returns a server of HTTP/1.1 and HTTP/2, with TLS if encrypted is true.
 func newHTTPServer(handler http.Handler, encrypted bool, logger *slog.Logger) *http.Server {

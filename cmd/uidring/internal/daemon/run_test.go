@@ -2,188 +2,101 @@ package daemon
 
 import (
 	"bufio"
-	"context"
-	"encoding/json"
+	"bytes"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
+	"syscall"
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
+	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
-// A logbook is the log of a service. Any number of goroutines may use it.
-type logbook struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *logbook) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-// records reads the log. Text that is not JSON, such as the trace of a panic, is a record of its
-// own.
-func (l *logbook) records() (all []map[string]any) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for line := range strings.Lines(l.text.String()) {
-		record := map[string]any{}
-		if json.Unmarshal([]byte(line), &record) != nil {
-			record[slog.MessageKey] = strings.TrimSpace(line)
+// The first steps of a new user: start serve without settings, draw IDs, scrape the metrics, open
+// the page, kill the process, start it again. The first start alone logs that the store is new.
+func TestServeAlone(t *testing.T) {
+	home, all := testserver.DiskFolder(t), new(idset.Set)
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_DATA_HOME", "")
+	start := func(fresh bool) *child {
+		c := serve(t)
+		stop := drawFrom(t, all, 3, c.url())
+		more(t, all, 20_000)
+		stop()
+		if n := strings.Count(c.log.String(), `"level":"WARN"`); (c.log.find("assigner: the namespace is new in this store") != nil) != fresh || (n == 1) != fresh || n > 1 {
+			t.Errorf("%d warnings, want one, of a new store: %v\n%s", n, fresh, c.log)
 		}
-		all = append(all, record)
+		if ready := c.log.find("ready"); ready["this_host_only"] != true || ready["store_id"] == "" || ready["namespace"] != "default" || ready["page"] != c.adminURL()+"/" {
+			t.Errorf("logged %v", ready)
+		}
+		return c
 	}
-	return all
-}
-
-// find returns the last record with a message, or nil.
-func (l *logbook) find(message string) (found map[string]any) {
-	for _, record := range l.records() {
-		if record[slog.MessageKey] == message {
-			found = record
+	first := start(true)
+	data := filepath.Join(home, ".local", "share", "uidring")
+	for _, path := range []string{data, filepath.Join(data, "uidring.db")} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v, %v, want no rights for others", path, info, err)
 		}
 	}
-	return found
-}
-
-func (l *logbook) String() string {
-	var text strings.Builder
-	for _, record := range l.records() {
-		fmt.Fprintln(&text, record)
+	for path, want := range map[string]string{
+		"/metrics": `\nuidring_store_info\{datacenter="0",id="[A-Z2-7]{26}",local="true",namespace="default",store="sqlite://[^"]*"\} 1\n`,
+		"/":        "<html", "/readyz": "ready", "/healthz": "ok", "/openapi.json": "openapi",
+	} {
+		if status, body, err := get(http.DefaultClient, first.adminURL()+path); status != http.StatusOK || !regexp.MustCompile(want).MatchString(body) {
+			t.Errorf("%s: status %d, %v, want %q in\n%s", path, status, err, want, body)
+		}
 	}
-	return text.String()
-}
-
-// addresses are of the two listeners of a service.
-type addresses struct{ address, admin string }
-
-func addressesOf(log *logbook) addresses {
-	record := log.find("listening")
-	return addresses{record["address"].(string), record["admin"].(string)}
-}
-
-func (a addresses) url() string      { return "http://" + a.address }
-func (a addresses) adminURL() string { return "http://" + a.admin }
-
-// at returns the address of the listener that serves a path.
-func (a addresses) at(path string) string {
-	if strings.HasPrefix(path, "/v1/") {
-		return a.address
+	if lasts := first.metric("uidring_window_lasts_seconds"); lasts < 200 { // without its store
+		t.Errorf("the window lasts %.0f s, want about 300", lasts)
 	}
-	return a.admin
+	first.Kill()
+	second := start(false)
+	second.terminate()
+	third := start(false)
+	if second.worker() == first.worker() || third.worker() != second.worker() {
+		t.Errorf("workers %d, %d after a kill, and then %d; want another one, and the same again", first.worker(), second.worker(), third.worker())
+	}
+	third.terminate()
 }
 
-// A running service is one in this process.
-type running struct {
-	addresses
-	log   *logbook
-	stop  context.CancelFunc
-	ended chan error // receives the error of Run
-}
-
-func testConfig(t *testing.T) (Config, *logbook) {
-	log := new(logbook)
-	return Config{
-		Settings: httpapi.Settings{
-			Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0", Version: "test", Logger: slog.New(slog.NewJSONHandler(log, nil)),
-		},
-		MaxConnections: 1000,
-		StoreURL:       "sqlite:" + filepath.Join(testserver.DiskFolder(t), "ids.db"),
-		Namespace:      "test",
-		CreateSchema:   true,
-		Generator:      cached.Config{Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch()},
-		grace:          patience,
-	}, log
-}
-
-// start runs a service until the test ends, and returns once it listens.
-func start(t *testing.T, cfg Config, log *logbook) *running {
-	t.Helper()
-	s, err := New(cfg)
+// The second signal ends the process at once, even during a long drain. A signal right after the
+// first counts as the same signal. systemd is told of start and end.
+func TestServeEndsAtOnceOnTheSecondSignal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notify")
+	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	r := &running{log: log, stop: cancel, ended: make(chan error, 1)}
-	go func() { r.ended <- s.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := r.wait(t); err != nil {
-			t.Errorf("Run: %v", err)
+	defer socket.Close()
+	must(t, socket.SetDeadline(time.Now().Add(poll.Patience)))
+	told := func(want string) {
+		t.Helper()
+		message := make([]byte, 100)
+		if n, err := socket.Read(message); err != nil || string(message[:n]) != want {
+			t.Errorf("told %q, %v, want %q", message[:n], err, want)
 		}
+	}
+	t.Setenv("NOTIFY_SOCKET", path)
+	c := serve(t, "--data="+testserver.DiskFolder(t), "--drain=1h")
+	told("READY=1")
+	began := time.Now()
+	must(t, c.Cmd.Process.Signal(syscall.SIGTERM))
+	told("STOPPING=1")
+	poll.Until(t, "an end", func() bool {
+		_ = c.Cmd.Process.Signal(syscall.SIGTERM) // an error says that it has ended
+		return c.hasEnded()
 	})
-	poll.Until(t, "a listener", func() bool { return log.find("listening") != nil || len(r.ended) > 0 })
-	if log.find("listening") != nil {
-		r.addresses = addressesOf(log)
+	if took := time.Since(began); took < 500*time.Millisecond || c.Cmd.ProcessState.Success() {
+		t.Errorf("ended after %v: %v", took, c.Cmd.ProcessState)
 	}
-	return r
-}
-
-// ready is start, up to a worker ID.
-func ready(t *testing.T, cfg Config, log *logbook) *running {
-	t.Helper()
-	r := start(t, cfg, log)
-	poll.Until(t, "a worker ID", func() bool { return log.find("ready") != nil || len(r.ended) > 0 })
-	return r
-}
-
-// wait waits for the end of Run, and may be called again.
-func (r *running) wait(t *testing.T) error {
-	t.Helper()
-	select {
-	case err := <-r.ended:
-		r.ended <- err
-		return err
-	case <-time.After(patience):
-		t.Fatalf("Run has not ended within %v\n%s", patience, r.log)
-		return nil
-	}
-}
-
-// get returns status and body.
-func get(client *http.Client, url string) (int, string, error) { return getAs(client, "", url) }
-
-// getAs is get with a token, if it is not "".
-func getAs(client *http.Client, token, url string) (int, string, error) {
-	request, err := http.NewRequest(http.MethodGet, url, nil)
-	if err != nil {
-		return 0, "", err
-	}
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	answer, err := client.Do(request)
-	if err != nil {
-		return 0, "", err
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	return answer.StatusCode, string(body), err
-}
-
-// draw requests more IDs than fit into the buffers of an HTTP/2 connection: the request is under
-// way until the caller reads the body.
-func draw(t *testing.T, client *http.Client, r *running, n int) io.Reader {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://%s/v1/ids?n=%d", r.address, n), nil)
-	must(t, err)
-	request.Header.Set("Accept", "text/plain")
-	answer, err := client.Do(request)
-	must(t, err)
-	t.Cleanup(func() { _ = answer.Body.Close() })
-	return answer.Body
 }
 
 // Run drains, during which /readyz answers 503 and other requests are answered. Then it ends event
@@ -192,7 +105,7 @@ func draw(t *testing.T, client *http.Client, r *running, n int) io.Reader {
 func TestRunEndsInOrder(t *testing.T) {
 	t.Parallel()
 	cfg, log := testConfig(t)
-	cfg.Drain, cfg.linger = 2*time.Second, patience
+	cfg.Drain, cfg.linger = 2*time.Second, poll.Patience
 	r := ready(t, cfg, log)
 	const n = 100_000
 	all := clients(t, nil)
@@ -237,8 +150,8 @@ func TestRunEndsInOrder(t *testing.T) {
 	if lines := strings.Count(string(body), "\n"); err != nil || lines != n {
 		t.Errorf("%d IDs of %d, then %v", lines, n, err)
 	}
-	if err := r.wait(t); err != nil || log.find("stopped")["issued"].(float64) < n || log.find("requests were cut off") != nil {
-		t.Errorf("Run: %v; log:\n%s", err, log)
+	if r.end(t); log.find("stopped")["issued"].(float64) < n || log.find("requests were cut off") != nil {
+		t.Errorf("log:\n%s", log)
 	}
 }
 
@@ -247,9 +160,8 @@ func TestRunCutsRequestsOffAfterTheGraceTime(t *testing.T) {
 	cfg.grace = 100 * time.Millisecond
 	r := ready(t, cfg, log)
 	draw(t, clients(t, nil)["HTTP/2.0"], r, 100_000)
-	r.stop()
-	if err := r.wait(t); err != nil || log.find("requests were cut off") == nil || log.find("stopped") == nil {
-		t.Errorf("Run: %v; log:\n%s", err, log)
+	if r.end(t); log.find("requests were cut off") == nil || log.find("stopped") == nil {
+		t.Errorf("log:\n%s", log)
 	}
 }
 
@@ -258,10 +170,9 @@ func TestRunCutsRequestsOffAfterTheGraceTime(t *testing.T) {
 func TestRunIsNotReadyDuringAQuarantine(t *testing.T) {
 	cfg, log := testConfig(t)
 	cfg.StoreURL = testserver.Redis(t).DSN()
-	r := start(t, cfg, log)
-	poll.Until(t, "a quarantine", func() bool { return log.find("waiting for a worker ID") != nil || len(r.ended) > 0 })
+	r := start(t, cfg, log, "waiting for a worker ID")
 	for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable, "/v1/id": http.StatusServiceUnavailable, "/": http.StatusServiceUnavailable} {
-		answer, err := clients(t, nil)["HTTP/1.1"].Get("http://" + r.at(path) + path)
+		answer, err := http.Get("http://" + r.at(path) + path)
 		must(t, err)
 		body, err := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
@@ -269,19 +180,12 @@ func TestRunIsNotReadyDuringAQuarantine(t *testing.T) {
 			t.Errorf("%s: %s %v %v: %s, want %d, with a time to try again", path, answer.Status, answer.Header, err, body, want)
 		}
 	}
-	r.stop()
-	if err := r.wait(t); err != nil {
-		t.Error(err)
-	}
+	r.end(t)
 }
 
 func TestRunRefusesToStart(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer l.Close()
 	cfg, log := testConfig(t)
-	ready(t, cfg, log)
-	taken := l.Addr().String()
+	taken := ready(t, cfg, log).address
 	for want, set := range map[string]func(*Config){
 		"^listen " + taken + ": ":       func(c *Config) { c.Listen = taken },
 		"^admin-listen " + taken + ": ": func(c *Config) { c.AdminListen = taken },
@@ -293,6 +197,98 @@ func TestRunRefusesToStart(t *testing.T) {
 		must(t, err)
 		if err := s.Run(t.Context()); err == nil || !regexp.MustCompile(want).MatchString(err.Error()) {
 			t.Errorf("Run: %v, want %s", err, want)
+		}
+	}
+}
+
+// Clients that do not read their answers hold all places of the API. The page, metrics and probes
+// have places of their own; the next client is answered once a place is free.
+func TestFullListenerDoesNotStarveTheOther(t *testing.T) {
+	cfg, log := testConfig(t)
+	cfg.MaxConnections = 8
+	r := ready(t, cfg, log)
+	slow := make(map[*http.Client]io.Reader)
+	for range cfg.MaxConnections {
+		client := clients(t, nil)["HTTP/2.0"]
+		slow[client] = draw(t, client, r, 100_000)
+	}
+	waiting := make(chan error, 1)
+	go func() {
+		_, _, err := get(clients(t, nil)["HTTP/1.1"], r.url()+"/v1/id")
+		waiting <- err
+	}()
+	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/", "/v1/parse/1"} {
+		if status, body, err := get(http.DefaultClient, r.adminURL()+path); status != http.StatusOK {
+			t.Errorf("%s: %d %s %v", path, status, body, err)
+		}
+	}
+	if len(waiting) > 0 {
+		t.Errorf("a ninth client of eight: %v", <-waiting)
+	}
+	for client, answer := range slow {
+		_, err := io.Copy(io.Discard, answer)
+		must(t, err)
+		client.CloseIdleConnections()
+	}
+	must(t, <-waiting)
+}
+
+// A burst of silent connections, more than either listener has places, ends with the time limit for
+// a header. Few open files lower max-connections.
+func TestBurstOfSilentConnectionsIsOutlasted(t *testing.T) {
+	for shell, silent := range map[string]struct{ api, admin int }{"true": {4200, 300}, "ulimit -n 512": {500, 100}} {
+		t.Run(shell, func(t *testing.T) {
+			t.Parallel()
+			c := launch(t, exec.Command("sh", "-c", shell+` && exec "$@"`, "sh", os.Getenv(programEnv), "serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0",
+				"--log-format=json", "--data="+testserver.DiskFolder(t))).ready()
+			for address, n := range map[string]int{c.address: silent.api, c.admin: silent.admin} {
+				for range n {
+					dial(t, address)
+				}
+			}
+			for _, path := range []string{"/healthz", "/readyz", "/metrics", "/", "/v1/id"} {
+				if status, _, err := get(clients(t, nil)["HTTP/1.1"], "http://"+c.at(path)+path); status != http.StatusOK {
+					t.Errorf("%s: status %d, %v", path, status, err)
+				}
+			}
+			if lowered := c.log.find("max-connections is lowered: the process may not open enough files"); (lowered != nil) != (shell != "true") {
+				t.Errorf("logged %v", lowered)
+			}
+			c.terminate()
+			if record := c.log.find("requests were cut off"); record != nil {
+				t.Errorf("logged %v", record)
+			}
+		})
+	}
+}
+
+// A header has at most 16 KiB; net/http adds 4 KiB of its own.
+func TestListenersBoundHeaders(t *testing.T) {
+	cfg, log := testConfig(t)
+	address := ready(t, cfg, log).admin
+	for _, tt := range []struct{ size, want int }{{8 << 10, http.StatusOK}, {1 << 20, http.StatusRequestHeaderFieldsTooLarge}} {
+		conn := dial(t, address)
+		go func() { // the server answers before it has read all
+			_, _ = fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n", strings.Repeat("a", tt.size))
+		}()
+		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		must(t, err)
+		if answer.StatusCode != tt.want {
+			t.Errorf("header of %d bytes: status %d, want %d", tt.size, answer.StatusCode, tt.want)
+		}
+	}
+}
+
+// Mistakes of clients would fill the log, but errors that concern the operator must be in it.
+func TestErrorLogTellsMistakesOfClientsApart(t *testing.T) {
+	for text, want := range map[string]string{
+		"http: TLS handshake error from 10.0.0.1:1: EOF\n":                       "",
+		"http: Accept error: accept tcp: too many open files; retrying in 5ms\n": "level=WARN",
+	} {
+		var log bytes.Buffer
+		newHTTPServer(http.NotFoundHandler(), false, slog.New(slog.NewTextHandler(&log, nil))).ErrorLog.Print(text)
+		if (want == "") != (log.Len() == 0) || !strings.Contains(log.String(), want) {
+			t.Errorf("%q is logged as %q, want %q", text, &log, want)
 		}
 	}
 }

@@ -29,7 +29,7 @@ func TestSegmentsAreSharedOnEveryStore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			storeURL, client := open(t), clients(t, nil)["HTTP/1.1"]
+			storeURL := open(t)
 			launch := func() *running {
 				cfg, log := testConfig(t)
 				cfg.StoreURL, cfg.Segments = storeURL, []string{"orders", "invoices", "unused"}
@@ -37,39 +37,36 @@ func TestSegmentsAreSharedOnEveryStore(t *testing.T) {
 				return ready(t, cfg, log)
 			}
 			var issued idset.Set
-			draw := func(services ...*running) {
+			drawAll := func(services ...*running) {
 				var group sync.WaitGroup
 				for _, r := range services {
 					group.Go(func() {
 						for _, n := range []int{1, 10, 3000} {
-							issued.Once(t, drawSegment(t, r, client, "orders", n)...)
+							issued.Once(t, drawSegment(t, r, "orders", n)...)
 						}
 					})
 				}
 				group.Wait()
 			}
 			first, second := launch(), launch()
-			draw(first, second, first, second)
-			if ids := drawSegment(t, first, client, "invoices", 3); !slices.Equal(ids, []int64{1, 2, 3}) {
+			drawAll(first, second, first, second)
+			if ids := drawSegment(t, first, "invoices", 3); !slices.Equal(ids, []int64{1, 2, 3}) {
 				t.Errorf("invoices are %v, want a counter of its own from 1", ids)
 			}
-			first.stop()
-			if err := first.wait(t); err != nil {
-				t.Error(err)
-			}
-			draw(second, launch())
+			first.end(t)
+			drawAll(second, launch())
 		})
 	}
 }
 
 // drawSegment draws n IDs of a segment, which must increase. It asks again where the store needs
 // longer for a range than a request waits.
-func drawSegment(t *testing.T, r *running, client *http.Client, name string, n int) (ids []int64) {
+func drawSegment(t *testing.T, r *running, name string, n int) (ids []int64) {
 	var status int
 	var body string
 	var err error
 	poll.Until(t, "a range", func() bool {
-		status, body, err = get(client, fmt.Sprintf("%s/v1/segments/%s?n=%d", r.url(), name, n))
+		status, body, err = get(http.DefaultClient, fmt.Sprintf("%s/v1/segments/%s?n=%d", r.url(), name, n))
 		return !strings.Contains(body, "#no-range")
 	})
 	var answer struct{ IDs []string }

@@ -1,10 +1,10 @@
 package daemon
 
 import (
-	"errors"
 	"flag"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,17 +23,24 @@ func TestSoak(t *testing.T) {
 	window := min(max(*soakFor/10, time.Second), 5*time.Second)
 	database := testserver.MariaDB(t)
 	server := serve(t, "--store=mysql://root@"+database.Addr()+"/uidring", "--window="+window.String(), "--max-ahead=0s") // many days of ID time
-	// No lease: a window is used up, and the store does not answer.
-	noLease := refusal{http.StatusServiceUnavailable, "no-lease"}
-	var refused atomic.Int64
 	all := new(idset.Set)
-	c := &crowd{t: t, issued: all, servers: func() []string { return []string{server.url()} }, failed: func(_ string, _, _ time.Time, err error) {
-		if !errors.Is(err, noLease) {
-			t.Errorf("a client: %v, want %v only", err, noLease)
+	drawFrom(t, all, 6, server.url())
+	var ended atomic.Bool
+	var refused atomic.Int64
+	probed := make(chan struct{})
+	go func() { // the clients try again; each answer is 200 or no-lease
+		defer close(probed)
+		for !ended.Load() {
+			status, body, err := get(http.DefaultClient, server.url()+"/v1/id")
+			if err != nil || status != http.StatusOK && !strings.Contains(body, "#no-lease") {
+				t.Errorf("%d, %v: %s; want an ID, or no-lease", status, err, body)
+				return
+			}
+			if status != http.StatusOK {
+				refused.Add(1)
+			}
 		}
-		refused.Add(1)
-	}}
-	c.draw(6)
+	}()
 	ready := func(want int) {
 		poll.Until(t, fmt.Sprint("status ", want, " of /readyz"), func() bool {
 			status, _, err := get(http.DefaultClient, server.adminURL()+"/readyz")
@@ -43,26 +50,23 @@ func TestSoak(t *testing.T) {
 	var first usage
 	began := time.Now()
 	for outage := 1; outage == 1 || time.Since(began) < *soakFor; outage++ {
-		goal := all.Len() + 10_000
-		poll.Until(t, "IDs", func() bool { return all.Len() >= goal })
-		end := time.Now().Add(window)
-		poll.Until(t, "time", func() bool { return time.Now().After(end) })
+		more(t, all, 10_000)
+		time.Sleep(window)
 		if outage <= 2 {
 			first = use(server)
 		}
 		t.Logf("%3.0f s  %11d IDs  %v", time.Since(began).Seconds(), all.Len(), use(server))
 		before := refused.Load()
 		database.Kill9()
-		poll.Until(t, "a shortage", func() bool { return refused.Load() > before })
+		poll.Until(t, "a shortage", func() bool { return refused.Load() > before || t.Failed() })
 		ready(http.StatusServiceUnavailable)
 		database.Restart()
 		ready(http.StatusOK)
 	}
-	goal := all.Len() + 10_000
-	poll.Until(t, "IDs", func() bool { return all.Len() >= goal })
+	more(t, all, 10_000)
+	ended.Store(true)
+	<-probed
 	last := use(server)
-	c.end()
-	server.terminate()
 	t.Logf("%3.0f s  %11d IDs  %v", time.Since(began).Seconds(), all.Len(), last)
 	if last.goroutines > first.goroutines+16 || last.files > first.files+16 || last.bytes > first.bytes+first.bytes/4+16<<20 {
 		t.Errorf("grown from %v to %v", first, last)
@@ -74,4 +78,27 @@ type usage struct{ goroutines, files, bytes float64 }
 
 func use(c *child) usage {
 	return usage{c.metric("go_goroutines"), c.metric("process_open_fds"), c.metric("process_resident_memory_bytes")}
+}
+
+// Three servers are one service. One is killed under load, another is told to end, both come back:
+// no call of a client fails, and no ID comes twice.
+func TestServersStandInForEachOther(t *testing.T) {
+	store := "--store=mysql://root@" + testserver.MariaDB(t).Addr() + "/uidring"
+	var servers []*child
+	var urls []string
+	for range 3 {
+		c := serve(t, store, "--listen="+testserver.FreeAddr(t))
+		servers, urls = append(servers, c), append(urls, c.url())
+	}
+	all := new(idset.Set)
+	stop := drawFrom(t, all, 6, urls...)
+	for i, end := range []func(*child){(*child).Kill, (*child).terminate} {
+		more(t, all, 20_000)
+		end(servers[i])
+		more(t, all, 20_000)
+		servers[i] = serve(t, store, "--listen="+servers[i].address)
+	}
+	more(t, all, 20_000)
+	stop()
+	t.Logf("%d IDs", all.Len())
 }

@@ -1,19 +1,16 @@
-package dashboard_test
+package dashboard
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/audits"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
@@ -28,9 +25,8 @@ import (
 // chromium starts a browser with a profile of its own; it ends with the test.
 func chromium(t *testing.T) context.Context {
 	t.Helper()
-	program := testserver.Program(t, "chromium", "chromium")
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(program),
+		chromedp.ExecPath(testserver.Program(t, "chromium", "chromium")),
 		chromedp.UserDataDir(filepath.Join(t.TempDir(), "profile")),
 		chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true),
@@ -44,45 +40,37 @@ func chromium(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("chromium: %v", err)
-	}
+	must(t, chromedp.Do(ctx))
 	return ctx
 }
 
 // A tab is a page in a browser, with the errors that the browser has logged.
 type tab struct {
-	t    *testing.T
-	ctx  context.Context
-	host string // the only host that it may send requests to
-
-	close    func()   // closes it; any number of calls
-	outlives bool     // it stays open while its service is stopped, and expects the errors of that
+	t        *testing.T
+	ctx      context.Context
+	host     string   // the only host that it may send requests to
 	expected []string // parts of complaints that the test brings about
 
 	mu         sync.Mutex
 	complaints []string // console errors, exceptions, violations, requests to others
 }
 
-// open opens a tab with the page of a service. It closes the tab when the test ends or the service
-// stops, unless the tab expects the errors that are offline. Then it reports all logged errors but
-// the expected ones.
+// offline are the errors that Chromium logs when a service is down. A page cannot prevent them.
+var offline = []string{"net::ERR_CONNECTION_REFUSED", "net::ERR_CONNECTION_RESET", "net::ERR_INCOMPLETE_CHUNKED_ENCODING"}
+
+// open opens a tab with the page of a service. When the test ends, it closes the tab, and reports
+// all logged errors but the expected ones.
 func open(t *testing.T, browser context.Context, s *service, on device, expected ...string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	p := &tab{t: t, ctx: ctx, host: s.addr, expected: expected, outlives: slices.Contains(expected, offline[0])}
-	p.close = sync.OnceFunc(func() { p.leave(); cancel() })
-	if err := chromedp.Listen(ctx, p.listen); err != nil {
-		t.Fatal(err)
-	}
-	s.tabs = append(s.tabs, p)
-	t.Cleanup(p.close)
+	p := &tab{t: t, ctx: ctx, host: s.addr, expected: expected}
+	must(t, chromedp.Listen(ctx, p.listen))
+	t.Cleanup(p.leave)
+	must(t, chromedp.Do(ctx)) // opens the tab, which is to outlive the limit of do
 	p.do(
-		enable(network.Enable, network.EnableParams{}), enable(log.Enable, cdp.Empty{}),
-		enable(runtime.Enable, cdp.Empty{}), enable(audits.Enable, cdp.Empty{}),
-		on.action(),
-		chromedp.Navigate(s.url()+"/"),
+		enable(network.Enable, network.EnableParams{}), enable(log.Enable, cdp.Empty{}), enable(runtime.Enable, cdp.Empty{}),
+		on.action(), chromedp.Navigate(s.url()+"/"),
 	)
 	return p
 }
@@ -123,14 +111,8 @@ func (p *tab) listen(ev any) {
 		p.complain("console.%s: %s", ev.Type, fmt.Sprint(ev.Args))
 	case *log.EventEntryAdded:
 		p.complain("log %s: %s %s", ev.Entry.Level, ev.Entry.Text, ev.Entry.URL)
-	case *audits.EventIssueAdded:
-		details, _ := json.Marshal(ev.Issue.Details)
-		p.complain("issue %s: %s", ev.Issue.Code, details)
 	case *network.EventRequestWillBeSent:
-		if ev.Request.URL == "about:blank" {
-			return
-		}
-		if to, err := url.Parse(ev.Request.URL); err != nil || to.Host != p.host {
+		if to, err := url.Parse(ev.Request.URL); err != nil || to.Host != p.host && ev.Request.URL != "about:blank" {
 			p.complain("a request to another host: %s", ev.Request.URL)
 		}
 	}
@@ -151,11 +133,7 @@ func (p *tab) complain(format string, args ...any) {
 // leave ends the requests of the page while its service still answers, so that they cannot fail,
 // and reports the complaints.
 func (p *tab) leave() {
-	ctx, cancel := context.WithTimeout(p.ctx, poll.Patience)
-	defer cancel()
-	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
-		p.t.Errorf("leaving the page: %v", err)
-	}
+	p.do(chromedp.Navigate("about:blank"))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, text := range p.complaints {
@@ -166,14 +144,9 @@ func (p *tab) leave() {
 // do runs actions, each of which has to succeed in time.
 func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	if err := chromedp.Do(p.ctx); err != nil { // opens the tab, which is to outlive the limit below
-		p.t.Fatal(err)
-	}
 	ctx, cancel := context.WithTimeout(p.ctx, poll.Patience)
 	defer cancel()
-	if err := chromedp.Do(ctx, actions...); err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, chromedp.Do(ctx, actions...))
 }
 
 // evaluate returns the value of an expression, or the resolved value of a promise.
@@ -196,23 +169,10 @@ func ask[T any](p *tab, expression string) (T, error) {
 // answers with an error, and is asked again.
 func (p *tab) await(expression string) {
 	p.t.Helper()
-	is := false
-	defer func() {
-		if !is {
-			p.t.Logf("the page says:\n%s", evaluate[string](p, "document.body.innerText"))
-		}
-	}()
 	poll.Until(p.t, expression, func() bool {
 		now, err := ask[bool](p, expression)
-		is = now && err == nil
-		return is
+		return now && err == nil
 	})
-}
-
-// unfold opens a details element. A click may miss it while the page moves below new content.
-func (p *tab) unfold(id string) {
-	p.t.Helper()
-	p.do(chromedp.Evaluate[chromedp.Void]("document.getElementById('" + id + "').open = true; void 0"))
 }
 
 // text returns the inner text of an element.
@@ -221,13 +181,14 @@ func (p *tab) text(id string) string {
 	return evaluate[string](p, fmt.Sprintf("document.getElementById(%q).innerText", id))
 }
 
-const (
-	live = "document.getElementById('state').dataset.state === 'live'"
-	// shown: the parts that come by themselves are there, and no longer move a button.
-	shown = "document.querySelector('#worker-bits .bit') !== null && !document.getElementById('servers').hidden"
-)
-
-// verdictIs is an expression for the title of the verdict.
-func verdictIs(title string) string {
-	return fmt.Sprintf("document.getElementById('verdict-title').innerText === %q", title)
+// scan reports the violations of accessibility that axe finds.
+func (p *tab) scan(when string) {
+	p.t.Helper()
+	axe, err := os.ReadFile("testdata/npm/axe-core/axe.min.js")
+	must(p.t, err)
+	p.do(chromedp.Evaluate[chromedp.Void](string(axe) + "\n;void 0"))
+	for _, violation := range evaluate[[]string](p, `axe.run(document, {resultTypes: ['violations']}).then(({violations}) =>
+		violations.flatMap(({id, help, nodes}) => nodes.map((node) => id + ': ' + help + ': ' + node.html + ' ' + node.failureSummary)))`) {
+		p.t.Errorf("%s: %s", when, violation)
+	}
 }

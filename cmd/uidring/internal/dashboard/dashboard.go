@@ -17,8 +17,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
@@ -27,17 +25,16 @@ import (
 
 // A Config configures the page.
 type Config struct {
-	// Stats reads the generator; required. The page calls it, and the funcs below, from one
-	// goroutine at a time and at most once per Interval.
+	// About has the names that the page shows.
+	About About
+	// Stats reads the generator; required. The page calls it, and the API, from one goroutine at a
+	// time and at most once per Interval.
 	Stats func() cached.Stats
-	// Unready returns the name of the problem of /readyz, and Refusal of the last request that got
-	// no ID; "": there is none. A nil func: there is never one.
-	Unready, Refusal func() string
+	// API is the API of the service; nil: no chart of requests.
+	API API
 	// StoreCalls has its Trace in the generator; nil: the page does not know whether the store
 	// fails.
 	StoreCalls *StoreCalls
-	// Metrics returns the metrics of the API's requests; nil: no charts of requests.
-	Metrics func() prometheus.Gatherer
 	// Allocator has the layout and epoch of the generator; required.
 	Allocator *bitsalloc.Allocator
 	// Segments are shown in a table; nil: no table.
@@ -48,23 +45,29 @@ type Config struct {
 	// Window is LeaseConfig.Window, and MaxAhead the MaxAhead of the generator. The page warns at a
 	// third of the window, and at MaxAhead or 10 min. Zero: 30 s, and no MaxAhead.
 	Window, MaxAhead time.Duration
-	// Version is the version of the program, Host the name of its host.
-	Version, Host string
-	// Namespace is the namespace of worker IDs.
-	Namespace string
-	// Tokens reports whether clients need a token.
-	Tokens bool
-	// StoreName describes the store of worker IDs, without secrets, and Local reports whether it is
-	// a file or folder of this host.
-	StoreName string
-	Local     bool
 	// Interval is the time from one reading to the next; zero: 1 s.
 	Interval time.Duration
-	// APIPort is the port of the API, for the examples of the page; "": the page's.
-	APIPort string
 	// Done ends the event streams when it is closed. Close it when the service begins to shut down,
 	// since http.Server.Shutdown waits for the streams. nil: they end with their requests.
 	Done <-chan struct{}
+}
+
+// An API is an httpapi.Server, whose methods are these.
+type API interface {
+	Unready() string
+	Refusal() string
+	Traffic() (answered, refused, failed int64)
+}
+
+// About has the names of a service.
+type About struct {
+	Version   string `json:"version"`
+	Host      string `json:"host"`
+	Namespace string `json:"namespace"`
+	Tokens    bool   `json:"tokens"`  // clients need one
+	APIPort   string `json:"apiPort"` // for the examples of the page; "": the page's
+	Store     string `json:"store"`   // of worker IDs, without secrets
+	Local     bool   `json:"local"`   // the store is a file or folder of this host
 }
 
 // A Page is the page of one service.
@@ -76,7 +79,7 @@ func New(cfg Config) *Page {
 	return &Page{newStream(cfg)}
 }
 
-// Handlers returns the handler of each path of the page, for httpapi.Config.
+// Handlers returns the handler of each path of the page, for httpapi.Server.ServePage.
 func (p *Page) Handlers() map[string]http.Handler {
 	all := files()
 	all["/events"] = p.stream

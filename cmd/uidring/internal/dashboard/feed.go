@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 )
@@ -28,11 +27,11 @@ type feed struct {
 
 // A reading is immutable.
 type reading struct {
-	at       time.Time
-	stats    cached.Stats
-	traffic  traffic
-	segments []segments.Stats
-	event    []byte // in the form that viewers get
+	at                        time.Time
+	stats                     cached.Stats
+	answered, refused, failed int64 // requests under /v1
+	segments                  []segments.Stats
+	event                     []byte // in the form that viewers get
 }
 
 // due returns the time of the next reading.
@@ -62,8 +61,8 @@ func (f *feed) current() *reading {
 
 func (f *feed) read() {
 	r := &reading{at: time.Now(), stats: f.cfg.Stats()}
-	if f.cfg.Metrics != nil {
-		r.traffic = readTraffic(f.cfg.Metrics())
+	if f.cfg.API != nil {
+		r.answered, r.refused, r.failed = f.cfg.API.Traffic()
 	}
 	for _, s := range f.cfg.Segments.All() {
 		r.segments = append(r.segments, s.Stats())
@@ -89,19 +88,18 @@ func (f *feed) read() {
 	}
 	r.event = event("stats", values)
 	f.last = r
-	f.history.add(values.point)
+	f.history = f.history.add(values.point)
 }
 
 // rates sets the values that need an earlier reading.
 func (f *feed) rates(p *point, r *reading) {
 	took := r.at.Sub(f.last.at).Seconds()
-	perSecond := func(n float64) number { return number(math.Round(n/took*10) / 10) }
-	p.Rate = perSecond(float64(r.stats.Issued - f.last.stats.Issued))
-	if f.cfg.Metrics != nil {
-		p.Requests = perSecond(r.traffic.answered - f.last.traffic.answered)
-		p.Refused = perSecond(r.traffic.refused - f.last.traffic.refused)
-		p.Failed = perSecond(r.traffic.failed - f.last.traffic.failed)
-		p.P99 = r.traffic.p99(f.recent[0].traffic)
+	perSecond := func(n int64) number { return number(math.Round(float64(n)/took*10) / 10) }
+	p.Rate = perSecond(r.stats.Issued - f.last.stats.Issued)
+	if f.cfg.API != nil {
+		p.Requests = perSecond(r.answered - f.last.answered)
+		p.Refused = perSecond(r.refused - f.last.refused)
+		p.Failed = perSecond(r.failed - f.last.failed)
 	}
 }
 
@@ -113,16 +111,13 @@ func (f *feed) situation(r *reading) situation {
 	}
 	before := f.recent[0]
 	s := situation{
-		stats: r.stats, store: f.cfg.StoreName, outage: f.cfg.StoreCalls.outage(), limits: f.limits,
+		stats: r.stats, store: f.cfg.About.Store, outage: f.cfg.StoreCalls.outage(), limits: f.limits,
 		issued:   r.stats.Issued - before.stats.Issued,
 		rejected: r.stats.RejectedTakes - before.stats.RejectedTakes,
-		failed:   r.traffic.failed - before.traffic.failed,
+		failed:   r.failed - before.failed,
 	}
-	if f.cfg.Unready != nil {
-		s.unready = f.cfg.Unready()
-	}
-	if f.cfg.Refusal != nil {
-		s.refusal = f.cfg.Refusal()
+	if f.cfg.API != nil {
+		s.unready, s.refusal = f.cfg.API.Unready(), f.cfg.API.Refusal()
 	}
 	for _, each := range r.segments {
 		if each.Ranges == 0 && failure(each) != nil {
@@ -182,7 +177,7 @@ func newStats(r *reading) *stats {
 	values := &stats{
 		point: point{
 			Time: seconds(r.at), Rate: none(), Fill: number(100 * float64(s.Remaining) / float64(s.Capacity)), Ahead: number(s.Ahead.Seconds()),
-			WindowLasts: none(), Requests: none(), Refused: none(), Failed: none(), P99: none(),
+			WindowLasts: none(), Requests: none(), Refused: none(), Failed: none(),
 		},
 		WorkerID:      s.WorkerID,
 		DatacenterID:  s.DatacenterID,
@@ -210,17 +205,11 @@ func newStats(r *reading) *stats {
 // about is the event "about": values that do not change while the program runs. Durations are in
 // seconds.
 type about struct {
-	Version   string      `json:"version"`
-	Host      string      `json:"host"`
-	Namespace string      `json:"namespace"`
+	About
 	Started   number      `json:"started"` // seconds since 1970
-	Tokens    bool        `json:"tokens"`  // clients need one
-	APIPort   string      `json:"apiPort"` // "": the page's
-	Store     string      `json:"store"`
 	Layout    aboutLayout `json:"layout"`
 	Epoch     time.Time   `json:"epoch"`
-	Expires   time.Time   `json:"expires"` // when the delta field is used up at the pace of the clock
-	Interval  float64     `json:"interval"`
+	Expires   time.Time   `json:"expires"`   // when the delta field is used up at the pace of the clock
 	Heartbeat float64     `json:"heartbeat"` // the stream is never silent for longer
 	Kept      float64     `json:"kept"`      // the history reaches back so far
 	Limits    limits      `json:"limits"`
@@ -236,33 +225,20 @@ type aboutLayout struct {
 	Unit       float64 `json:"unit"`
 }
 
-func newAbout(cfg Config, started time.Time) *about {
-	store := cfg.StoreName
-	if cfg.Local {
-		store += ", of this host only"
-	}
-	return &about{
-		Version:   cfg.Version,
-		Host:      cfg.Host,
-		Namespace: cfg.Namespace,
+func newAbout(cfg Config, started time.Time) about {
+	l := cfg.Allocator.Layout()
+	return about{
+		About:     cfg.About,
 		Started:   seconds(started),
-		Tokens:    cfg.Tokens,
-		APIPort:   cfg.APIPort,
-		Store:     store,
-		Layout:    newLayout(cfg.Allocator.Layout()),
+		Layout:    aboutLayout{l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.Unit.Seconds()},
 		Epoch:     cfg.Allocator.Epoch(),
 		Expires:   cfg.Allocator.Expires(),
-		Interval:  cfg.Interval.Seconds(),
 		Heartbeat: heartbeat.Seconds(),
 		Kept:      kept.Seconds(),
 		Limits:    newLimits(cfg),
-		Requests:  cfg.Metrics != nil,
+		Requests:  cfg.API != nil,
 		Servers:   cfg.Store != nil,
 	}
-}
-
-func newLayout(l bitsalloc.Layout) aboutLayout {
-	return aboutLayout{l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.Unit.Seconds()}
 }
 
 // event is a server-sent event. JSON has no line breaks, so that its data is one line.

@@ -33,34 +33,15 @@ type point struct {
 	Requests    number `json:"requests"`    // per second, of /v1; null in a first reading
 	Refused     number `json:"refused"`     // of them with status 4xx
 	Failed      number `json:"failed"`      // of them with status 5xx
-	P99         number `json:"p99"`         // seconds, of the last ten seconds; null without requests
 }
 
-// A history has the points of the last 15 minutes, oldest first, as one column per value.
-type history struct {
-	Time        []number `json:"time"`
-	Rate        []number `json:"rate"`
-	Fill        []number `json:"fill"`
-	Ahead       []number `json:"ahead"`
-	WindowLasts []number `json:"windowLasts"`
-	Requests    []number `json:"requests"`
-	Refused     []number `json:"refused"`
-	Failed      []number `json:"failed"`
-	P99         []number `json:"p99"`
-}
+// A history has the points of the last 15 minutes, oldest first.
+type history []point
 
-// add drops points that are too old, or of a time that comes again because the clock was set back.
-func (h *history) add(p point) {
-	old := 0
-	for old < len(h.Time) && h.Time[old] <= p.Time-number(kept.Seconds()) {
-		old++
-	}
-	end := len(h.Time)
-	for end > old && h.Time[end-1] >= p.Time {
-		end--
-	}
-	values := []number{p.Time, p.Rate, p.Fill, p.Ahead, p.WindowLasts, p.Requests, p.Refused, p.Failed, p.P99}
-	for i, column := range []*[]number{&h.Time, &h.Rate, &h.Fill, &h.Ahead, &h.WindowLasts, &h.Requests, &h.Refused, &h.Failed, &h.P99} {
-		*column = append(slices.Delete((*column)[:end], 0, old), values[i])
-	}
+// add adds a point. It drops points that are too old, or of a time that comes again because the
+// clock was set back.
+func (h history) add(p point) history {
+	return append(slices.DeleteFunc(h, func(old point) bool {
+		return old.Time >= p.Time || old.Time <= p.Time-number(kept.Seconds())
+	}), p)
 }

@@ -42,8 +42,8 @@ type situation struct {
 	limits  limits
 
 	// In the last seconds, see recently:
-	issued, rejected int64   // IDs, and calls without an ID
-	failed           float64 // answers with status 5xx
+	issued, rejected int64 // IDs, and calls without an ID
+	failed           int64 // answers with status 5xx
 
 	segments   []string // names of segments without a range
 	segmentErr error    // of one of them
@@ -74,11 +74,10 @@ type limits struct {
 	Lease  float64 `json:"lease"`  // smallest WindowLasts
 	Ahead  float64 `json:"ahead"`  // largest Ahead
 	Behind float64 `json:"behind"` // smallest Ahead, negative
-	P99    float64 `json:"p99"`    // a request that waits for a lease waits as long
 }
 
 func newLimits(cfg Config) limits {
-	l := limits{Lease: 10, Ahead: 600, Behind: -180, P99: 0.5}
+	l := limits{Lease: 10, Ahead: 600, Behind: -180}
 	if cfg.Window > 0 {
 		l.Lease = (cfg.Window / 3).Seconds()
 	}
@@ -164,7 +163,7 @@ func refusing(s situation) (verdict, bool) {
 			"The store has given their counters no further range: " + cause(s.segmentErr) + ".", "uidringsegmentsourcefails"}, true
 	case s.failed > 0:
 		return verdict{warn, "Issuing, with errors", "",
-			count(int(s.failed+0.5), "request") + " in the last 10 s got an answer with status 5xx. The metrics and the log say which.", "uidringrequestsfail"}, true
+			count(int(s.failed), "request") + " in the last 10 s got an answer with status 5xx. The metrics and the log say which.", "uidringrequestsfail"}, true
 	}
 	return verdict{}, false
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,95 +13,60 @@ import (
 
 // A client is a name of the tokens with its limiter and metrics, or all clients without tokens.
 type client struct {
-	name    string // "" without tokens
-	limiter *rate.Limiter
-	ids     prometheus.Counter // nil without tokens
+	name    string        // "" without tokens
+	limiter *rate.Limiter // nil: no limit
+	ids     prometheus.Counter
 }
 
-// Names of clients without a valid token, for metrics and the log. They are no names of tokens.
-const (
-	noToken      = "(missing)"
-	unknownToken = "(unknown)"
+// Clients without a valid token. Their names are for metrics and the log, and no names of tokens.
+var (
+	noToken      = &client{name: "(missing)"}
+	unknownToken = &client{name: "(unknown)"}
 )
 
-// clients holds a client for each current token. A name keeps its limiter when the tokens change.
+// clients finds the client of each request.
 type clients struct {
 	tokens   func() Tokens
 	rate     float64 // IDs per second; 0: no limit
 	burst    int
 	ids      *prometheus.CounterVec // by token; nil: not counted
-	everyone client                 // without tokens
-
-	present   atomic.Pointer[clientSet]
-	replacing sync.Mutex // held while present is replaced
-}
-
-// A clientSet is immutable, except for the state of its limiters.
-type clientSet struct {
-	tokens  Tokens
-	ofToken []client
-	former  Tokens // that were removed since the start, the last mostTokens
+	everyone *client                // without tokens
+	byName   sync.Map               // of *client: a name keeps its limiter when the tokens change
 }
 
 func newClients(tokens func() Tokens, rate float64, burst int, ids *prometheus.CounterVec) *clients {
+	if tokens == nil {
+		tokens = func() Tokens { return Tokens{} }
+	}
 	c := &clients{tokens: tokens, rate: rate, burst: burst, ids: ids}
-	c.everyone = client{limiter: c.newLimiter()}
-	c.present.Store(&clientSet{})
+	c.everyone = &client{limiter: c.newLimiter()}
 	return c
 }
 
-// find returns the client of a request. ok is false if its token is unknown; the client then has
-// the name of the removed token, or unknownToken or noToken.
-func (c *clients) find(r *http.Request) (_ client, ok bool) {
+// find returns the client of a request; it is noToken or unknownToken if ok is false.
+func (c *clients) find(r *http.Request) (_ *client, ok bool) {
 	tokens := c.tokens()
 	if tokens.Len() == 0 {
 		return c.everyone, true
 	}
 	scheme, secret, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		secret = ""
+	secret = strings.TrimLeft(secret, " ")
+	if secret == "" || !strings.EqualFold(scheme, "Bearer") {
+		return noToken, false
 	}
-	if secret = strings.TrimLeft(secret, " "); secret == "" {
-		return client{name: noToken}, false
+	name, ok := tokens.find(secret)
+	if !ok {
+		return unknownToken, false
 	}
-	set := c.present.Load()
-	if !set.tokens.same(tokens) {
-		set = c.replace(tokens)
+	known, ok := c.byName.Load(name)
+	if !ok {
+		known, _ = c.byName.LoadOrStore(name, c.newClient(name))
 	}
-	if i := tokens.find(secret); i >= 0 {
-		return set.ofToken[i], true
-	}
-	if i := set.former.find(secret); i >= 0 {
-		return client{name: set.former.known[i].name}, false
-	}
-	return client{name: unknownToken}, false
+	return known.(*client), true
 }
 
-// replace creates the clients of new tokens. A name that had a token before keeps its limiter.
-func (c *clients) replace(tokens Tokens) *clientSet {
-	c.replacing.Lock()
-	defer c.replacing.Unlock()
-	last := c.present.Load()
-	if last.tokens.same(tokens) {
-		return last
-	}
-	byName := make(map[string]client)
-	for i, t := range last.tokens.known {
-		byName[t.name] = last.ofToken[i]
-	}
-	set := &clientSet{tokens: tokens, former: last.former.with(last.tokens.without(tokens)).without(tokens)}
-	for _, t := range tokens.known {
-		if _, ok := byName[t.name]; !ok {
-			byName[t.name] = c.newClient(t.name)
-		}
-		set.ofToken = append(set.ofToken, byName[t.name])
-	}
-	c.present.Store(set)
-	return set
-}
-
-func (c *clients) newClient(name string) client {
-	one := client{name: name, limiter: c.newLimiter()}
+func (c *clients) newClient(name string) *client {
+	one := &client{name: name, limiter: c.newLimiter()}
 	if c.ids != nil {
 		one.ids = c.ids.WithLabelValues(name)
 	}
@@ -117,7 +81,7 @@ func (c *clients) newLimiter() *rate.Limiter {
 }
 
 // drew counts n IDs that the client gets.
-func (c client) drew(n int) {
+func (c *client) drew(n int) {
 	if c.ids != nil {
 		c.ids.Add(float64(n))
 	}
@@ -125,14 +89,27 @@ func (c client) drew(n int) {
 
 // spend takes n IDs, at most the burst, from the client's limit. It returns nil if the limit allows
 // them.
-func (c client) spend(n int) *problem {
-	if c.limiter == nil {
-		return nil
-	}
+func (c *client) spend(n int) *problem {
 	wait := take(c.limiter, n)
 	if wait == 0 {
 		return nil
 	}
 	allowed := strconv.FormatFloat(float64(c.limiter.Limit()), 'f', -1, 64)
 	return tooManyIDs.because("%d may be drawn after %v; allowed are %s a second.", n, wait.Round(time.Millisecond), allowed).after(wait)
+}
+
+// take takes n, at most the burst, from a limiter, and returns 0, or it takes nothing and returns
+// the time after which n may be taken. A nil limiter allows all.
+func take(l *rate.Limiter, n int) (wait time.Duration) {
+	now := time.Now()
+	if l == nil || l.AllowN(now, n) {
+		return 0
+	}
+	return max(missing(l, n, now), time.Millisecond)
+}
+
+// missing returns the time until n may be taken from a limiter.
+func missing(l *rate.Limiter, n int, now time.Time) time.Duration {
+	seconds := (float64(n) - l.TokensAt(now)) / float64(l.Limit())
+	return time.Duration(max(min(seconds, 1e9), 0) * float64(time.Second)) // a Duration ends at 9e9
 }

@@ -1,57 +1,57 @@
 package httpapi
 
 import (
-	"net/http/httptest"
+	"bytes"
+	"log/slog"
+	"math"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-const (
-	alice = "alice-alice-alice"
-	bob   = "bob-bob-bob-bob-bob"
-)
-
-// call answers a request without a network, as a bubble of synctest wants it.
-func call(s *Server, url string, headers ...string) *httptest.ResponseRecorder {
-	return ask(s, "GET", "example.com", url, headers...)
+func TestSettingsReportAllMistakesAtOnce(t *testing.T) {
+	settings := Settings{AllowedHosts: []string{"http://ids"}, Rate: -1, Burst: -2, AccessLog: 2}
+	want := `allowed-host "http://ids", allowed: names of hosts without scheme and port, or * for any
+rate -1, allowed: 0 (no limit) to 2147483647
+burst -2, allowed: 0 (the default) or more
+access-log 2, allowed: 0 (none) to 1 (all)`
+	if err := settings.Check(); err == nil || err.Error() != want {
+		t.Errorf("Check:\n%v\nwant:\n%s", err, want)
+	}
+	for name, ok := range map[string]bool{"ids": true, "my_host-1.example.com": true, "*": true, "": false, "ids:80": false, "*.example.com": false, ".ids": false, "a b": false} {
+		settings := Settings{AllowedHosts: []string{"good", name}}
+		if err := settings.Check(); (err == nil) != ok {
+			t.Errorf("%q: %v, want allowed: %v", name, err, ok)
+		}
+	}
+	for _, rate := range []float64{math.NaN(), math.Inf(1), math.MaxInt32 + 1} {
+		settings := Settings{Rate: rate}
+		if settings.Check() == nil {
+			t.Errorf("rate %v is allowed", rate)
+		}
+	}
 }
 
 func TestTokensAreRequiredWhereTheyMatter(t *testing.T) {
 	tokens := newTokens(t, "alice "+alice+"\nbob "+bob)
-	s := newServer(t, Config{Tokens: func() Tokens { return tokens }, Page: newPage()})
-	for _, path := range []string{"/healthz", "/readyz", "/openapi.json", "/", "/assets/main.js"} {
+	s := newServer(t, Config{Tokens: func() Tokens { return tokens }})
+	for _, path := range []string{"/healthz", "/readyz", "/openapi.json", "/", "/assets/a"} {
 		if w := call(s, path); w.Code != 200 {
 			t.Errorf("%s without a token: %d, want 200", path, w.Code)
 		}
 	}
 	const missing, wrong = `Bearer realm="uidring"`, `Bearer realm="uidring", error="invalid_token"`
 	for _, path := range []string{"/v1/id", "/v1/ids?n=2", "/v1/parse/176636547297255431", "/metrics", "/events"} {
-		for _, c := range []struct {
-			authorization string
-			status        int
-			challenge     string
-		}{
-			{"Bearer " + alice, 200, ""},
-			{"bearer  " + bob, 200, ""},
-			{"", 401, missing},
-			{alice, 401, wrong},
-			{"Bearer", 401, wrong},
-			{"Bearer ", 401, wrong},
-			{"Basic " + alice, 401, wrong},
-			{"Bearer " + alice + "x", 401, wrong},
-			{"Bearer " + alice[1:], 401, wrong},
-			{"Bearer " + bob + ",", 401, wrong},
+		for authorization, want := range map[string]string{
+			"Bearer " + alice: "", "bearer  " + bob: "", "": missing, alice: wrong, "Bearer ": wrong, "Basic " + alice: wrong,
+			"Bearer " + alice + "x": wrong, "Bearer " + alice[1:]: wrong, "Bearer " + bob + ",": wrong,
 		} {
-			var headers []string
-			if c.authorization != "" {
-				headers = []string{"Authorization", c.authorization}
-			}
-			w := call(s, path, headers...)
-			if w.Code != c.status || w.Header().Get("WWW-Authenticate") != c.challenge {
-				t.Errorf("%s with %q: %d, WWW-Authenticate %q; want %d, %q", path, c.authorization,
-					w.Code, w.Header().Get("WWW-Authenticate"), c.status, c.challenge)
+			w := call(s, path, "Authorization", authorization)
+			if got := w.Header().Get("WWW-Authenticate"); got != want || (w.Code == 401) != (want != "") {
+				t.Errorf("%s with %q: %d, WWW-Authenticate %q; want %q", path, authorization, w.Code, got, want)
 			}
 		}
 	}
@@ -60,10 +60,10 @@ func TestTokensAreRequiredWhereTheyMatter(t *testing.T) {
 func TestRateCountsIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, Config{Settings: Settings{Rate: 100, Burst: 1000}})
-		step := func(url string, status int, retry string) {
+		step := func(path string, status int, retry string) {
 			t.Helper()
-			if w := call(s, url); w.Code != status || w.Header().Get("Retry-After") != retry {
-				t.Errorf("%s: %d, Retry-After %q; want %d, %q: %s", url, w.Code, w.Header().Get("Retry-After"), status, retry, w.Body)
+			if w := call(s, path); w.Code != status || w.Header().Get("Retry-After") != retry {
+				t.Errorf("%s: %d, Retry-After %q; want %d, %q: %s", path, w.Code, w.Header().Get("Retry-After"), status, retry, w.Body)
 			}
 		}
 		step("/v1/ids?n=990", 200, "") // 10 left of the burst
@@ -74,25 +74,32 @@ func TestRateCountsIDs(t *testing.T) {
 		step("/v1/id", 429, "1")
 		step("/v1/parse/176636547297255431", 429, "1")
 		step("/v1/ids?n=1000", 429, "10")
-		step("/v1/ids?n=101", 429, "2")
 		step("/healthz", 200, "")
 		time.Sleep(10 * time.Millisecond) // of the bubble: one ID more
 		step("/v1/ids?n=2", 429, "1")
 		step("/v1/id", 200, "")
-		step("/v1/id", 429, "1")
 		time.Sleep(time.Hour) // no more than the burst
+		step("/v1/ids?n=1001", 400, "")
 		step("/v1/ids?n=1000", 200, "")
 		if w := call(s, "/v1/ids?n=233"); !strings.Contains(w.Body.String(), `"233 may be drawn after 2.33s; allowed are 100 a second."`) {
 			t.Errorf("%s; want when the IDs may be drawn", w.Body)
 		}
 	})
+	// Without a burst of its own, a rate admits the IDs of a second.
+	for rate, want := range map[float64]int{0: 100_000, 100: 100, 0.001: 1, 2.5: 3, 1e6: 100_000} {
+		if s := newServer(t, Config{Settings: Settings{Rate: rate}}); s.batch != want {
+			t.Errorf("rate %v: batches of %d, want %d", rate, s.batch, want)
+		}
+	}
 }
 
-func TestRateIsPerName(t *testing.T) {
+// Each name has a limit, metrics and, if its token is wrong, a share in a record per minute.
+func TestTokensAreCountedByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
 		const successor = "alice-is-someone-else"
 		tokens := newTokens(t, "alice "+alice+"\nalice "+successor+"\nbob "+bob)
-		s := newServer(t, Config{Settings: Settings{Rate: 1, Burst: 10}, Tokens: func() Tokens { return tokens }})
+		s := newServer(t, Config{Settings: Settings{Rate: 1, Burst: 10, Logger: slog.New(slog.NewTextHandler(&log, nil))}, Tokens: func() Tokens { return tokens }})
 		draw := func(secret string, status int) {
 			t.Helper()
 			if w := call(s, "/v1/ids?n=10", "Authorization", "Bearer "+secret); w.Code != status {
@@ -106,6 +113,81 @@ func TestRateIsPerName(t *testing.T) {
 		tokens = newTokens(t, "carol carol-carol-carol\nalice "+successor)
 		draw(successor, 429) // a new file is no new burst
 		draw("carol-carol-carol", 200)
-		draw(bob, 401)
+		for range 61 {
+			draw(bob, 401)
+			call(s, "/v1/id")
+			time.Sleep(time.Second)
+		}
+		tokens = newTokens(t, "alice "+alice)
+		wantMetrics(t, s,
+			`uidring_token_requests_total{code="200",token="alice"} 1`,
+			`uidring_token_requests_total{code="429",token="alice"} 3`,
+			`uidring_token_ids_total{token="alice"} 10`,
+			`uidring_token_ids_total{token="bob"} 10`,
+			`uidring_token_requests_total{code="401",token="(unknown)"} 61`,
+			`uidring_token_requests_total{code="401",token="(missing)"} 61`,
+		)
+		if text := log.String(); strings.Count(text, "\n") != 2 || !strings.Contains(text, "refused=1 ") ||
+			!strings.Contains(text, "refused=60 last_remote=192.0.2.1:1234 last_path=/v1/ids\n") || strings.Contains(text, bob) {
+			t.Errorf("the log of 61 refused tokens in a minute:\n%s", text)
+		}
+	})
+}
+
+func TestAccessLog(t *testing.T) {
+	tokens := newTokens(t, "alice "+alice)
+	for _, tt := range []struct {
+		fraction float64
+		least    int // records of 1000 requests
+		most     int
+	}{{0, 0, 0}, {0.5, 350, 650}, {1, 1000, 1000}} { // a sample of 1000 lies within 9 standard deviations
+		var log bytes.Buffer
+		s := newServer(t, Config{Settings: Settings{AccessLog: tt.fraction, Logger: slog.New(slog.NewTextHandler(&log, nil))}, Tokens: func() Tokens { return tokens }})
+		for range 1000 {
+			call(s, "/v1/ids?n=3", "Authorization", "Bearer "+alice, "Accept", "application/octet-stream")
+		}
+		if n := strings.Count(log.String(), "msg=request method=GET path=/v1/ids route=/v1/ids status=200 bytes=24 "); n < tt.least || n > tt.most {
+			t.Errorf("fraction %v: %d records of 1000 requests, want %d to %d", tt.fraction, n, tt.least, tt.most)
+		}
+		if strings.Contains(log.String(), alice) {
+			t.Error("a token is in the log")
+		}
+	}
+}
+
+// The stream ends within a second after its token is gone. Viewers beyond the limit are refused,
+// and take no place from others.
+func TestStreamsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var tokens atomic.Pointer[Tokens]
+		set := func(file string) {
+			parsed := newTokens(t, file)
+			tokens.Store(&parsed)
+		}
+		set("alice " + alice + "\nbob " + bob)
+		s := newServer(t, Config{Tokens: func() Tokens { return *tokens.Load() }})
+		servePage(s, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+		var ended atomic.Int64
+		view := func() {
+			call(s, "/events", "Authorization", "Bearer "+alice)
+			ended.Add(1)
+		}
+		for range mostViewers {
+			go view()
+		}
+		time.Sleep(time.Minute)
+		wantProblem(t, call(s, "/events", "Authorization", "Bearer "+alice), "overloaded", "one more viewer")
+		wantReady(t, s, "")
+		set("alice " + alice)
+		time.Sleep(time.Minute)
+		if n := ended.Load(); n != 0 {
+			t.Errorf("%d streams ended while their token was good", n)
+		}
+		set("bob " + bob)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := ended.Load(); n != mostViewers {
+			t.Errorf("%d streams ended a second after their token was gone, want %d", n, mostViewers)
+		}
 	})
 }

@@ -67,7 +67,7 @@ func hostOf(host string) string {
 // check returns the problem of a request that a page of another site may have caused. Links from
 // other sites may lead to the page of the service, which changes nothing.
 func (g *guard) check(s *Server, r *http.Request) *problem {
-	if (g.always || s.cfg.Tokens().Len() == 0) && !g.knows(r.Host) {
+	if (g.always || s.clients.tokens().Len() == 0) && !g.knows(r.Host) {
 		if g.refused.Begins() {
 			s.cfg.Logger.Warn("requests are refused: their Host is no name of this server", "host", excerpt(r.Host), "remote", r.RemoteAddr,
 				"setting", "allowed-host")

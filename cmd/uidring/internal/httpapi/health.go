@@ -9,14 +9,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// A shortage is the error with which the generator rejected the last request for IDs.
-type shortage struct {
-	err error
-	at  time.Time
-}
-
 // alive handles GET /healthz. It always answers 200.
-func alive(w http.ResponseWriter, _ *http.Request, _ client) *problem {
+func alive(w http.ResponseWriter, _ *http.Request, _ *client) *problem {
 	return writeText(w, "ok\n")
 }
 
@@ -25,7 +19,7 @@ func alive(w http.ResponseWriter, _ *http.Request, _ client) *problem {
 func Starting(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header(), r)
 	if r.URL.Path == "/healthz" {
-		_ = alive(w, r, client{})
+		_ = alive(w, r, nil)
 		return
 	}
 	w.Header().Set("Refresh", "1") // browsers ignore Retry-After
@@ -33,19 +27,32 @@ func Starting(w http.ResponseWriter, r *http.Request) {
 }
 
 // ready handles GET /readyz.
-func (s *Server) ready(w http.ResponseWriter, _ *http.Request, _ client) *problem {
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request, _ *client) *problem {
 	if p := s.unready(); p != nil {
 		return p
 	}
 	return writeText(w, "ready\n")
 }
 
-// unready returns the reason why the server is not ready, or nil.
+// A probe is the last answer of usable.
+type probe struct {
+	mu     sync.Mutex
+	at     time.Time
+	answer *problem
+}
+
+// unready returns the reason why the server is not ready, or nil. It calls usable ten times a
+// second at most: /readyz needs no token, and reading the ring's state delays padding.
 func (s *Server) unready() *problem {
 	if s.draining.Load() {
 		return stopping
 	}
-	return s.readiness.look(s.usable)
+	s.probe.mu.Lock()
+	defer s.probe.mu.Unlock()
+	if time.Since(s.probe.at) >= 100*time.Millisecond {
+		s.probe.answer, s.probe.at = s.usable(), time.Now()
+	}
+	return s.probe.answer
 }
 
 // usable returns the problem that a request for an ID would get now, or nil. An empty ring alone is
@@ -53,8 +60,8 @@ func (s *Server) unready() *problem {
 // used up, if the generator rejected the last request, or if ID time is as far ahead of the clock
 // as it may be.
 func (s *Server) usable() *problem {
-	if p := s.pace.unready(); p != nil {
-		return p
+	if wait := s.pace.usedUp(); wait > 0 {
+		return tooFarAhead.after(wait)
 	}
 	short := s.shortage.Load() // before Stats: IDs that arrive after the shortage count
 	stats := s.cfg.Generator.Stats()
@@ -76,27 +83,8 @@ func (s *Server) usable() *problem {
 	return nil
 }
 
-// readiness caches the answer of /readyz. The route needs no token, and reading the ring's state
-// delays padding.
-type readiness struct {
-	mu     sync.Mutex
-	at     time.Time
-	answer *problem
-}
-
-func (r *readiness) look(usable func() *problem) *problem {
-	const fresh = 100 * time.Millisecond
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.at.IsZero() || time.Since(r.at) >= fresh {
-		r.answer = usable()
-		r.at = time.Now()
-	}
-	return r.answer
-}
-
 func writeText(w http.ResponseWriter, text string) *problem {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Content-Type", typeText)
 	_, _ = io.WriteString(w, text)
 	return nil
 }

@@ -1,6 +1,10 @@
 package httpapi
 
 import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,13 +20,11 @@ func wantReady(t *testing.T, s *Server, name string) {
 		t.Errorf("Unready returns %q, want %q", got, name)
 	}
 	w := call(s, "/readyz")
-	if name == "" {
-		if w.Code != 200 || w.Body.String() != "ready\n" {
-			t.Errorf("%d, %s; want ready", w.Code, w.Body)
-		}
-		return
+	if name != "" {
+		wantProblem(t, w, name, "/readyz")
+	} else if w.Code != 200 || w.Body.String() != "ready\n" {
+		t.Errorf("%d, %s; want ready", w.Code, w.Body)
 	}
-	wantProblem(t, w.Result(), w.Body.String(), name)
 }
 
 func TestReadyWhileIDsCanBeDrawn(t *testing.T) {
@@ -44,8 +46,8 @@ func TestReadyWhileIDsCanBeDrawn(t *testing.T) {
 	}
 }
 
-// TestReadyAgainWhenTheStoreIsBack has no request that would tell: a load balancer sends none to a
-// server that is not ready.
+// No request tells that the store is back: a load balancer sends none to a server that is not
+// ready.
 func TestReadyAgainWhenTheStoreIsBack(t *testing.T) {
 	g, restore := cutOff(t)
 	s := newServer(t, Config{Generator: g})
@@ -61,33 +63,97 @@ func TestReadyAgainWhenTheStoreIsBack(t *testing.T) {
 	if got := s.Refusal(); got != noLease.name {
 		t.Errorf("the last refusal is %q, want %q: without it the test shows nothing", got, noLease.name)
 	}
-	if w := call(s, "/v1/id"); w.Code != 200 {
-		t.Errorf("/v1/id once ready: %d, want 200", w.Code)
-	}
-	if got := s.Refusal(); got != "" {
-		t.Errorf("%q is remembered after a success", got)
+	if w := call(s, "/v1/id"); w.Code != 200 || s.Refusal() != "" {
+		t.Errorf("/v1/id once ready: %d, want 200; refusal %q", w.Code, s.Refusal())
 	}
 }
 
-func TestReadinessIsReadTenTimesASecondAtMost(t *testing.T) {
+// /readyz reads the state ten times a second at most.
+func TestReadyIsCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var r readiness
-		looks := 0
-		usable := func() *problem {
-			looks++
-			if looks%2 == 0 {
-				return noLease
-			}
-			return nil
+		g := newGenerator(t, cached.Config{})
+		s := newServer(t, Config{Generator: g})
+		wantReady(t, s, "")
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
 		}
-		for i := range 1000 { // every 10 ms
-			if p := r.look(usable); (p != nil) != (i/10%2 == 1) {
-				t.Fatalf("after %d ms: %v", 10*i, p)
+		call(s, "/v1/ids?n=100000") // finds the end
+		time.Sleep(99 * time.Millisecond)
+		wantReady(t, s, "")
+		time.Sleep(time.Millisecond)
+		wantReady(t, s, "shutting-down")
+	})
+}
+
+// A server with a bound of a minute gives out the IDs of that minute, and from then on the IDs of
+// the layout. It refuses large requests without spending IDs, so small ones get theirs.
+func TestIDTimeIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const second, bound = 8192, time.Minute
+		var log bytes.Buffer
+		g := newGenerator(t, cached.Config{MaxAhead: bound})
+		s := newServer(t, Config{Settings: Settings{Logger: slog.New(slog.NewTextHandler(&log, nil))}, Generator: g, MaxAhead: bound, IDsPerSecond: second})
+		draw := func(n int) (status int) { return call(s, fmt.Sprint("/v1/ids?n=", n)).Code }
+		most := int(bound.Seconds()) * second * 95 / 100
+		wantReady(t, s, "")
+		for i := range most / 10_000 {
+			if status := draw(10_000); status != 200 {
+				t.Fatalf("request %d within the bound: %d", i, status)
 			}
-			time.Sleep(10 * time.Millisecond)
 		}
-		if looks != 100 {
-			t.Errorf("%d looks in 10 s, want 100", looks)
+		for range 1000 {
+			w := call(s, "/v1/ids?n=10000")
+			if wantProblem(t, w, "too-far-ahead", "above the bound"); w.Header().Get("Retry-After") != "1" {
+				t.Fatalf("above the bound: Retry-After %q", w.Header().Get("Retry-After"))
+			}
+		}
+		time.Sleep(200 * time.Millisecond) // beyond the last reading of the state
+		for range most % 10_000 / 100 {
+			if status := draw(100); status != 200 {
+				t.Fatalf("a small request after refused ones: %d", status)
+			}
+		}
+		for draw(1) == 200 {
+		}
+		wantReady(t, s, "too-far-ahead") // not even one ID
+		time.Sleep(2 * time.Second)
+		wantReady(t, s, "")
+		for range 100 { // of these 1000 IDs, the clock has made room for each second
+			time.Sleep(time.Second)
+			if status := draw(second); status != 200 {
+				t.Fatalf("at the pace of the clock: %d", status)
+			}
+		}
+		if stats := g.Stats(); stats.Ahead > bound || stats.RejectedTakes != 0 {
+			t.Errorf("ahead %v, %d takes rejected by the generator; want at most %v, 0", stats.Ahead, stats.RejectedTakes, bound)
+		}
+		if n := strings.Count(log.String(), "requests are refused"); n != 1 {
+			t.Errorf("%d records of 1000 refusals, want 1:\n%s", n, &log)
+		}
+		if err := g.Close(); err != nil { // in the bubble
+			t.Error(err)
+		}
+	})
+}
+
+// A generator whose worker ID begins ahead of the clock has less of the bound left.
+func TestIDTimeThatBeginsAheadCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = 30 * 8192
+		g := newGenerator(t, cached.Config{MaxAhead: time.Minute})
+		if n, err := g.Fill(make([]int64, most)); n != most || err != nil {
+			t.Fatal(n, err)
+		}
+		s := newServer(t, Config{Generator: g, MaxAhead: time.Minute, IDsPerSecond: 8192})
+		drawn := 0
+		for call(s, "/v1/ids?n=1000").Code == 200 {
+			drawn += 1000
+		}
+		if rejected := g.Stats().RejectedTakes; drawn == 0 || drawn > most || rejected != 0 {
+			t.Errorf("%d IDs, want 1 to %d; %d takes were rejected by the generator", drawn, most, rejected)
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
 		}
 	})
 }

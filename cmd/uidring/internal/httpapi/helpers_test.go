@@ -2,16 +2,19 @@ package httpapi
 
 import (
 	"cmp"
-	"io"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/testgen"
 )
@@ -32,6 +35,53 @@ func newGenerator(t testing.TB, cfg cached.Config) *cached.Generator {
 	return testgen.Cached(t, cfg)
 }
 
+// small is a layout with room for 2 IDs a second.
+func small(deltaBits uint8) bitsalloc.Layout {
+	return bitsalloc.Layout{DeltaBits: deltaBits, WorkerBits: 12, SequenceBits: 1}
+}
+
+// drain draws IDs until the generator has none.
+func drain(g *cached.Generator) *cached.Generator {
+	for {
+		if _, err := g.Next(); err != nil {
+			return g
+		}
+	}
+}
+
+// ended is a generator that has reached the end of its layout.
+func ended(t *testing.T) *cached.Generator {
+	return drain(newGenerator(t, cached.Config{
+		Layout: small(10), Epoch: time.Now().Add(-1000 * time.Second).Truncate(time.Second), BoostPower: 1,
+	}))
+}
+
+// stopped is a generator that is closed.
+func stopped(t *testing.T) *cached.Generator {
+	g := newGenerator(t, cached.Config{})
+	if err := g.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// cutOff is a generator that has used up its window and cannot reach its store; with restore it
+// can.
+func cutOff(t *testing.T) (_ *cached.Generator, restore func()) {
+	store := t.TempDir()
+	g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, Assigner: leasedFrom(store)})
+	if err := os.Rename(store, store+".away"); err != nil {
+		t.Fatal(err)
+	}
+	restore = func() { _ = os.Rename(store+".away", store) }
+	t.Cleanup(restore) // before the generator is closed
+	return drain(g), restore
+}
+
+func leasedFrom(folder string) assigner.Assigner {
+	return assigner.Leased(fileassigner.LeaseStore(folder), assigner.LeaseConfig{AllowUndurable: true})
+}
+
 // newServer makes the API, of a new generator if cfg has none.
 func newServer(t testing.TB, cfg Config) *Server {
 	t.Helper()
@@ -45,23 +95,13 @@ func newServer(t testing.TB, cfg Config) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
+	servePage(s, func(http.ResponseWriter, *http.Request) {})
 	return s
 }
 
-// both is the handler of the two listeners: a path that the API does not know belongs to Admin.
-func both(s *Server) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.routes.find(r.URL.Path) == s.routes.unknown {
-			s.Admin().ServeHTTP(w, r)
-			return
-		}
-		s.ServeHTTP(w, r)
-	})
-}
-
-// pageOf is a page whose paths have one handler.
-func pageOf(h http.Handler) map[string]http.Handler {
-	return map[string]http.Handler{"/": h, "/assets/a": h, "/assets/main.js": h, "/assets/page.css": h, "/events": h}
+// servePage gives a server a page whose paths have one handler.
+func servePage(s *Server, h http.HandlerFunc) {
+	s.ServePage(map[string]http.Handler{"/": h, "/assets/a": h, "/events": h})
 }
 
 // newTokens parses a token file without mistakes.
@@ -74,43 +114,56 @@ func newTokens(t testing.TB, file string) Tokens {
 	return tokens
 }
 
-// listen serves h on loopback.
-func listen(t testing.TB, h http.Handler) *httptest.Server {
-	t.Helper()
-	l := httptest.NewServer(h)
-	t.Cleanup(l.Close)
-	return l
+const (
+	alice = "alice-alice-alice"
+	bob   = "bob-bob-bob-bob-bob"
+)
+
+// both is the handler of the two listeners: a path that the API does not know belongs to Admin.
+func both(s *Server) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.routes.find(r.URL.Path) == s.routes.unknown {
+			s.Admin().ServeHTTP(w, r)
+			return
+		}
+		s.ServeHTTP(w, r)
+	})
 }
 
-// request makes one; headers are "Name: value".
-func request(t testing.TB, method, url string, headers ...string) *http.Request {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
-	if err != nil {
-		t.Fatal(err)
+// ask answers a request for a host. The headers are names and values in turn.
+func ask(s *Server, method, host, path string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, nil)
+	r.Host = host
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i+1] != "" {
+			r.Header.Set(headers[i], headers[i+1])
+		}
 	}
-	for _, h := range headers {
-		name, value, _ := strings.Cut(h, ": ")
-		r.Header.Add(name, value)
-	}
-	return r
+	w := httptest.NewRecorder()
+	both(s).ServeHTTP(w, r)
+	return w
 }
 
-// do sends a request and reads the body.
-func do(t testing.TB, c *http.Client, r *http.Request) (*http.Response, string) {
+// call is GET without a network, as a bubble of synctest wants it.
+func call(s *Server, path string, headers ...string) *httptest.ResponseRecorder {
+	return ask(s, "GET", "example.com", path, headers...)
+}
+
+type said struct {
+	Type, Title, Detail string
+	Status              int
+}
+
+// wantProblem checks the properties that all problems share.
+func wantProblem(t *testing.T, w *httptest.ResponseRecorder, name, given string) (p said) {
 	t.Helper()
-	answer, err := c.Do(r)
-	if err != nil {
-		t.Fatal(err)
+	d := json.NewDecoder(strings.NewReader(w.Body.String()))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil || p.Type != problemPage+name || p.Status != w.Code || p.Title == "" || p.Detail == "" ||
+		w.Header().Get("Content-Type") != "application/problem+json" {
+		t.Errorf("%s: %d, %v, %v: %.300s; want %s", given, w.Code, w.Header(), err, w.Body, name)
 	}
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := answer.Body.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return answer, string(body)
+	return p
 }
 
 // wantMetrics wants lines in the metrics.
@@ -124,12 +177,12 @@ func wantMetrics(t *testing.T, s *Server, lines ...string) {
 	}
 }
 
-// sink is a ResponseWriter with as little cost as possible.
-type sink struct {
-	header http.Header
-	body   int
+// last draws an ID: the server's next ones follow it, as long as the block has more.
+func last(t *testing.T, s *Server) int64 {
+	t.Helper()
+	id, err := s.cfg.Generator.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
-
-func (s *sink) Header() http.Header         { return s.header }
-func (s *sink) WriteHeader(int)             {}
-func (s *sink) Write(p []byte) (int, error) { s.body += len(p); return len(p), nil }

@@ -92,9 +92,6 @@ type Config struct {
 	// exist. With a nil func or the zero Tokens, clients need no token.
 	Leases      http.Handler
 	LeaseTokens func() Tokens
-	// Page has the handlers of the page by path: "/" and "/assets/…" need no token, "/events", a
-	// stream, does. The server allows the method GET alone, and viewers up to mostViewers.
-	Page map[string]http.Handler
 	// Store is the store of the worker ID, for the metric uidring_store_info. Without Store.ID
 	// there is no such metric.
 	Store Store
@@ -111,27 +108,30 @@ type Store struct {
 
 // A Server is the API. Any number of goroutines may use it.
 type Server struct {
-	cfg       Config             // resolved
-	batch     int                // the largest number of IDs per request
-	supply                       // of the generator
-	segments  map[string]*supply // by name
-	routes    routes             // of the API
-	admin     routes
-	clients   *clients
-	lessees   *clients       // clients for leases
-	refused   throttle.Tally // tokens
-	batches   sync.Pool      // of *batch
-	draining  atomic.Bool
-	readiness readiness
-	metrics   *metrics
+	cfg      Config
+	batch    int                // the largest number of IDs per request
+	supply                      // of the generator
+	segments map[string]*supply // by name
+	routes   routes             // of the API
+	admin    routes
+	clients  *clients
+	lessees  *clients       // clients for leases
+	refused  throttle.Tally // tokens
+	batches  sync.Pool      // of *batch
+	draining atomic.Bool
+	probe    probe
+	metrics  *metrics
 }
 
 // New returns the API. The caller has checked the Settings.
 func New(cfg Config) (*Server, error) {
-	cfg.resolve()
 	s := &Server{
-		cfg: cfg, batch: largestBatch, lessees: newClients(cfg.LeaseTokens, 0, 0, nil),
-		supply: supply{issuer: cfg.Generator, passing: cached.ErrLeaseExhausted, pace: newPace(cfg)}, segments: make(map[string]*supply),
+		cfg: cfg, batch: largestBatch, segments: make(map[string]*supply),
+		supply: supply{issuer: cfg.Generator, passing: cached.ErrLeaseExhausted, pace: newPace(cfg)},
+	}
+	s.batches.New = func() any { return &batch{buf: make([]byte, 0, chunk)} }
+	if cfg.Rate > 0 && cfg.Burst == 0 {
+		cfg.Burst = int(math.Ceil(cfg.Rate))
 	}
 	if cfg.Rate > 0 {
 		s.batch = min(s.batch, cfg.Burst)
@@ -139,13 +139,12 @@ func New(cfg Config) (*Server, error) {
 	for _, each := range cfg.Segments.All() {
 		s.segments[each.Name()] = &supply{issuer: each, passing: segment.ErrEmpty, pace: new(pace)}
 	}
-	s.batches.New = func() any { return newBatch() }
-	metrics, err := newMetrics(cfg)
-	if err != nil {
+	var err error
+	if s.metrics, err = newMetrics(cfg); err != nil {
 		return nil, fmt.Errorf("httpapi: %w", err)
 	}
-	s.clients = newClients(cfg.Tokens, cfg.Rate, cfg.Burst, metrics.tokenIDs)
-	s.metrics = metrics
+	s.clients = newClients(cfg.Tokens, cfg.Rate, cfg.Burst, s.metrics.tokenIDs)
+	s.lessees = newClients(cfg.LeaseTokens, 0, 0, nil)
 	s.newRoutes()
 	return s, nil
 }
@@ -164,15 +163,27 @@ func (s *Server) Admin() http.Handler {
 // as before. Call it some seconds before the server stops listening.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// resolve sets the defaults.
-func (cfg *Config) resolve() {
-	if cfg.Tokens == nil {
-		cfg.Tokens = func() Tokens { return Tokens{} }
+// Unready returns the name of the problem that GET /readyz answers with now, such as no-lease, or
+// "" if the server is ready.
+func (s *Server) Unready() string {
+	if p := s.unready(); p != nil {
+		return p.name
 	}
-	if cfg.LeaseTokens == nil {
-		cfg.LeaseTokens = func() Tokens { return Tokens{} }
+	return ""
+}
+
+// Refusal returns the name of the problem that the last request for IDs was answered with because
+// the generator had none, or "" if the last request got its IDs.
+func (s *Server) Refusal() string {
+	if short := s.shortage.Load(); short != nil {
+		return ofTake(short.err).name
 	}
-	if cfg.Rate > 0 && cfg.Burst == 0 {
-		cfg.Burst = int(math.Ceil(cfg.Rate))
-	}
+	return ""
+}
+
+// Traffic returns the numbers of requests under /v1 since the start: all that were answered, and
+// those with a status of 4xx and 5xx.
+func (s *Server) Traffic() (answered, refused, failed int64) {
+	t := &s.metrics.traffic
+	return t[0].Load(), t[4].Load(), t[5].Load()
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"flag"
 	"net/http"
+	"net/http/httptest"
 	"os/exec"
 	"runtime"
 	"slices"
@@ -33,12 +34,15 @@ func TestLoad(t *testing.T) {
 	}
 	testserver.Program(t, "wrk", "wrk")
 	t.Logf("%s, %d CPUs", runtime.Version(), runtime.NumCPU())
-	open := listen(t, newServer(t, Config{Generator: leased(t)})).URL
+	open := listen(t, newServer(t, Config{Generator: leased(t)}))
 	const secret = "0123456789abcdefghijklmnopqrstuvwxyz"
 	tokens := newTokens(t, "wrk "+secret)
-	closed := listen(t, newServer(t, Config{Settings: Settings{Rate: 1e9}, Generator: leased(t), Tokens: func() Tokens { return tokens }})).URL
-	_, sample := do(t, http.DefaultClient, request(t, "GET", open+"/v1/id"))
-	bare := listen(t, constant(sample)).URL
+	closed := listen(t, newServer(t, Config{Settings: Settings{Rate: 1e9}, Generator: leased(t), Tokens: func() Tokens { return tokens }}))
+	sample := call(newServer(t, Config{Generator: leased(t)}), "/v1/id").Body.Bytes()
+	bare := listen(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(sample)
+	}))
 
 	ratio := func(name, url string, headers ...string) float64 {
 		var rates, ratios []float64
@@ -75,12 +79,11 @@ func leased(t *testing.T) *cached.Generator {
 	})
 }
 
-func constant(body string) http.Handler {
-	text := []byte(body)
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write(text)
-	})
+// listen serves h on loopback, and returns its URL.
+func listen(t *testing.T, h http.Handler) string {
+	l := httptest.NewServer(h)
+	t.Cleanup(l.Close)
+	return l.URL
 }
 
 // wrk returns the requests a second that 32 connections get through in a pass. All of them have to

@@ -21,64 +21,72 @@ type format struct {
 	count               string // between the first ID of a range and its length; "": the body has each ID
 }
 
-// A form is the text or binary form of an ID.
-type form struct {
-	width  int // bytes; 0: as many as the number has digits
-	append func(dst []byte, id uidring.ID) []byte
+// A form appends the text or binary form of an ID.
+type form func(dst []byte, id uidring.ID) []byte
+
+// forms are the values of the parameter form.
+var forms = map[string]form{
+	"decimal": func(dst []byte, id uidring.ID) []byte { return strconv.AppendInt(dst, int64(id), 10) },
+	"base32":  func(dst []byte, id uidring.ID) []byte { return id.AppendBase32(dst) },
+	"base62":  func(dst []byte, id uidring.ID) []byte { return id.AppendBase62(dst) },
 }
 
-// A shape is the JSON text around IDs, and the values of the parameter form.
-type shape struct{ head, tail, forms string }
+func binaryForm(dst []byte, id uidring.ID) []byte {
+	return binary.BigEndian.AppendUint64(dst, uint64(id))
+}
 
-// rangeForm is the value of form that asks for ranges.
-const rangeForm = "ranges"
+// A shape is the JSON text around IDs, and the allowed values of the parameter form.
+type shape struct{ head, tail, forms string }
 
 const textForms = "decimal, base32, base62"
 
 var (
 	one  = shape{`{"id":"`, "\"}\n", textForms}
-	many = shape{`{"ids":["`, "\"]}\n", textForms + ", " + rangeForm}
+	many = shape{`{"ids":["`, "\"]}\n", textForms + ", ranges"}
+)
 
-	rangesJSON = format{"application/json", `{"ranges":[{"first":"`, `},{"first":"`, "}]}\n", form{0, appendDecimal}, `","count":`}
-	rangesText = format{"text/plain; charset=utf-8", "", "\n", "\n", form{0, appendDecimal}, " "}
+// The types of bodies.
+const (
+	typeJSON   = "application/json"
+	typeText   = "text/plain; charset=utf-8"
+	typeBinary = "application/octet-stream"
 )
 
 // negotiate returns the format that the client asks for: the media type by Accept, the form by the
 // parameter form.
 func negotiate(r *http.Request, query url.Values, s shape) (format, *problem) {
-	subtype, ok := accepted(r.Header["Accept"])
+	mediaType, ok := accepted(r.Header["Accept"])
 	if !ok {
 		return format{}, unacceptable.because("Accept allows none of application/json, text/plain, application/octet-stream.")
 	}
-	if subtype == "octet-stream" {
+	if mediaType == typeBinary {
 		if query.Has("form") {
 			return format{}, badRequest.because("Parameter form is given, but application/octet-stream has one form only: 8 bytes, big-endian.")
 		}
-		return format{contentType: "application/octet-stream", form: form{8, appendBinary}}, nil
+		return format{contentType: typeBinary, form: binaryForm}, nil
 	}
-	if s == many && query.Get("form") == rangeForm {
-		if subtype == "plain" {
-			return rangesText, nil
-		}
-		return rangesJSON, nil
+	ranges := s == many && query.Get("form") == "ranges"
+	f, p := textForm(query, s.forms)
+	switch {
+	case ranges && mediaType == typeText:
+		return format{typeText, "", "\n", "\n", forms["decimal"], " "}, nil
+	case ranges:
+		return format{typeJSON, `{"ranges":[{"first":"`, `},{"first":"`, "}]}\n", forms["decimal"], `","count":`}, nil
+	case p != nil:
+		return format{}, p
+	case mediaType == typeText:
+		return format{contentType: typeText, between: "\n", tail: "\n", form: f}, nil
 	}
-	f, ok := textForm(query)
-	if !ok {
-		return format{}, badForm(query, s.forms)
-	}
-	if subtype == "plain" {
-		return format{contentType: "text/plain; charset=utf-8", between: "\n", tail: "\n", form: f}, nil
-	}
-	return format{contentType: "application/json", head: s.head, between: `","`, tail: s.tail, form: f}, nil
+	return format{contentType: typeJSON, head: s.head, between: `","`, tail: s.tail, form: f}, nil
 }
 
-// accepted returns the subtype of the media type that the client prefers; ok is false if it accepts
-// no offered type. Without Accept it returns JSON, also if Accept cannot be parsed: old Java
-// clients send "*; q=.2".
-func accepted(accept []string) (subtype string, ok bool) {
+// accepted returns the media type that the client prefers; ok is false if it accepts no offered
+// type. Without Accept it returns JSON, also if Accept cannot be parsed: old Java clients send
+// "*; q=.2".
+func accepted(accept []string) (mediaType string, ok bool) {
 	list := strings.Join(accept, ",")
 	if list == "" {
-		return "json", true
+		return typeJSON, true
 	}
 	// With a charset: an offer has to have the parameters that Accept asks for.
 	utf8 := contenttype.Parameters{"charset": "utf-8"}
@@ -88,34 +96,24 @@ func accepted(accept []string) (subtype string, ok bool) {
 		{Type: "application", Subtype: "octet-stream"},
 	})
 	switch {
-	case err == nil:
-		return best.Subtype, true
 	case errors.Is(err, contenttype.ErrNoAcceptableTypeFound):
 		return "", false
+	case err == nil && best.Subtype == "plain":
+		return typeText, true
+	case err == nil && best.Subtype == "octet-stream":
+		return typeBinary, true
 	}
-	return "json", true
+	return typeJSON, true
 }
 
 // textForm returns the form of the query, decimal by default.
-func textForm(query url.Values) (f form, ok bool) {
-	switch query.Get("form") {
-	case "decimal":
-		return form{0, appendDecimal}, true
-	case "base32":
-		return form{13, appendBase32}, true
-	case "base62":
-		return form{11, appendBase62}, true
+func textForm(query url.Values, allowed string) (form, *problem) {
+	if !query.Has("form") {
+		return forms["decimal"], nil
 	}
-	return form{0, appendDecimal}, !query.Has("form")
-}
-
-func badForm(query url.Values, allowed string) *problem {
-	return badRequest.because("Parameter form is %q, allowed: %s.", excerpt(query.Get("form")), allowed)
-}
-
-func appendDecimal(dst []byte, id uidring.ID) []byte { return strconv.AppendInt(dst, int64(id), 10) }
-func appendBase32(dst []byte, id uidring.ID) []byte  { return id.AppendBase32(dst) }
-func appendBase62(dst []byte, id uidring.ID) []byte  { return id.AppendBase62(dst) }
-func appendBinary(dst []byte, id uidring.ID) []byte {
-	return binary.BigEndian.AppendUint64(dst, uint64(id))
+	f, ok := forms[query.Get("form")]
+	if !ok {
+		return nil, badRequest.because("Parameter form is %q, allowed: %s.", excerpt(query.Get("form")), allowed)
+	}
+	return f, nil
 }

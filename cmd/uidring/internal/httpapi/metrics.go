@@ -1,9 +1,12 @@
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
 	"runtime"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,75 +20,58 @@ import (
 // metrics holds the metrics of the process, the generator and the requests.
 type metrics struct {
 	registry *prometheus.Registry
-	http     *prometheus.Registry // of requests and duration only
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	tokens   *prometheus.CounterVec
 	tokenIDs *prometheus.CounterVec
+	traffic  traffic
 }
+
+// A traffic counts requests by the first digit of their status, and all at index 0.
+type traffic [6]atomic.Int64
 
 func newMetrics(cfg Config) (*metrics, error) {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
-		http:     prometheus.NewRegistry(),
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "uidring_http_requests_total",
-			Help: "Requests answered, by route and status code.",
-		}, []string{"route", "code"}),
+		requests: counters("uidring_http_requests_total", "Requests answered, by route and status code.", "route", "code"),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "uidring_http_request_duration_seconds",
 			Help:    "Time from the call of the handler to its end, by route.",
 			Buckets: []float64{50e-6, 200e-6, 1e-3, 5e-3, 20e-3, 100e-3, 500e-3, 2},
 		}, []string{"route"}),
+		tokens: counters("uidring_token_requests_total", "Requests to routes that require a token, by the name of the token and status code.",
+			"token", "code"),
+		tokenIDs: counters("uidring_token_ids_total", "IDs answered, by the name of the token.", "token"),
 	}
-	m.tokens = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "uidring_token_requests_total",
-		Help: "Requests to routes that require a token, by the name of the token and status code. 401 with a name: the token was removed.",
-	}, []string{"token", "code"})
-	m.tokenIDs = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "uidring_token_ids_total",
-		Help: "IDs answered, by the name of the token.",
-	}, []string{"token"})
-	m.http.MustRegister(m.requests, m.duration) // a new registry has no other collectors
 	all := []prometheus.Collector{
 		collectors.NewBuildInfoCollector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		generators.NewCollector(cfg.Generator.Stats, nil), m.requests, m.duration, m.tokens, m.tokenIDs, newBuildInfo(cfg.Version),
+		generators.NewCollector(cfg.Generator.Stats, nil), m.requests, m.duration, m.tokens, m.tokenIDs,
+		info("uidring_build_info", "1, with the version of the program and of Go.", prometheus.Labels{"version": cfg.Version, "goversion": runtime.Version()}),
 	}
 	for _, s := range cfg.Segments.All() {
 		all = append(all, generators.NewCollector(func() segment.Stats { return s.Stats().Stats }, prometheus.Labels{"segment": s.Name()}))
+	}
+	if store := cfg.Store; store.ID != "" {
+		all = append(all, info("uidring_store_info",
+			"1, with the store of the worker ID: servers of a namespace and datacenter have the same id, or give out the same IDs.",
+			prometheus.Labels{"store": store.Name, "namespace": store.Namespace, "id": store.ID, "local": strconv.FormatBool(store.Local),
+				"datacenter": strconv.FormatInt(cfg.Generator.Stats().DatacenterID, 10)}))
 	}
 	for _, c := range append(all, cfg.Collectors...) {
 		if err := m.registry.Register(c); err != nil {
 			return nil, err
 		}
 	}
-	if cfg.Store.ID == "" {
-		return m, nil
-	}
-	return m, m.registry.Register(newStoreInfo(cfg.Store, cfg.Generator.Stats().DatacenterID))
+	return m, nil
 }
 
-func newBuildInfo(version string) prometheus.Collector {
-	info := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name:        "uidring_build_info",
-		Help:        "1, with the version of the program and of Go.",
-		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
-	})
-	info.Set(1)
-	return info
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
-// newStoreInfo returns a metric that shows servers of one namespace and datacenter with different
-// stores.
-func newStoreInfo(store Store, datacenter int64) prometheus.Collector {
-	info := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "uidring_store_info",
-		Help: "1, with the store of the worker ID: servers of a namespace and datacenter have the same id, or give out the same IDs.",
-		ConstLabels: prometheus.Labels{"store": store.Name, "namespace": store.Namespace, "id": store.ID,
-			"datacenter": strconv.FormatInt(datacenter, 10), "local": strconv.FormatBool(store.Local)},
-	})
-	info.Set(1)
-	return info
+// info returns a metric whose labels are the information.
+func info(name, help string, labels prometheus.Labels) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: labels}, func() float64 { return 1 })
 }
 
 func (m *metrics) handler() http.Handler {
@@ -94,31 +80,27 @@ func (m *metrics) handler() http.Handler {
 
 // usage counts the requests of a route.
 type usage struct {
-	route    string
-	requests *prometheus.CounterVec
-	tokens   *prometheus.CounterVec
-	ok       prometheus.Counter // requests with status 200, looked up once
-	duration prometheus.Observer
+	*metrics
+	route   string
+	counted bool               // in traffic
+	ok      prometheus.Counter // requests with status 200, looked up once
+	took    prometheus.Observer
 }
 
 func (m *metrics) usage(route string) usage {
-	return usage{
-		route:    route,
-		requests: m.requests,
-		tokens:   m.tokens,
-		ok:       m.requests.WithLabelValues(route, "200"),
-		duration: m.duration.WithLabelValues(route),
-	}
+	return usage{m, route, strings.HasPrefix(route, "/v1/"), m.requests.WithLabelValues(route, "200"), m.duration.WithLabelValues(route)}
 }
 
 // count counts a request. Status 0 means that the handler wrote nothing; net/http then sends 200.
 func (u usage) count(status int, took time.Duration, token string) {
-	u.duration.Observe(took.Seconds())
-	if status == 0 {
-		status = http.StatusOK
-	}
+	u.took.Observe(took.Seconds())
+	status = cmp.Or(status, http.StatusOK)
 	if token != "" {
 		u.tokens.WithLabelValues(token, strconv.Itoa(status)).Inc()
+	}
+	if u.counted {
+		u.traffic[0].Add(1)
+		u.traffic[status/100].Add(1)
 	}
 	if status == http.StatusOK {
 		u.ok.Inc()

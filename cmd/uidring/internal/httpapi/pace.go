@@ -41,7 +41,9 @@ func (p *pace) spend(n int) error {
 		return nil
 	}
 	if wait := take(p.limiter, min(n, p.limiter.Burst())); wait > 0 {
-		return &cached.AheadError{Ahead: p.most, Max: p.most, RetryIn: wait}
+		err := &cached.AheadError{Ahead: p.most, Max: p.most, RetryIn: wait}
+		p.note(err)
+		return err
 	}
 	return nil
 }
@@ -55,29 +57,10 @@ func (p *pace) note(err error) {
 	}
 }
 
-// unready returns the problem of a request for one ID, or nil.
-func (p *pace) unready() *problem {
+// usedUp returns the time until a request for one ID is within the bound.
+func (p *pace) usedUp() time.Duration {
 	if p.limiter == nil {
-		return nil
-	}
-	if wait := missing(p.limiter, 1, time.Now()); wait > 0 {
-		return tooFarAhead.after(wait)
-	}
-	return nil
-}
-
-// take takes n, at most the burst, from a limiter, and returns 0, or it takes nothing and returns
-// the time after which n may be taken.
-func take(l *rate.Limiter, n int) (wait time.Duration) {
-	now := time.Now()
-	if l.AllowN(now, n) {
 		return 0
 	}
-	return max(missing(l, n, now), time.Millisecond)
-}
-
-// missing returns the time until n may be taken from a limiter.
-func missing(l *rate.Limiter, n int, now time.Time) time.Duration {
-	seconds := (float64(n) - l.TokensAt(now)) / float64(l.Limit())
-	return time.Duration(max(min(seconds, 1e9), 0) * float64(time.Second)) // a Duration ends at 9e9
+	return missing(p.limiter, 1, time.Now())
 }

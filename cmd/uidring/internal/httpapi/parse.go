@@ -3,7 +3,6 @@ package httpapi
 import (
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/uidring/uidring/cmd/uidring/internal/idtext"
@@ -12,7 +11,7 @@ import (
 const parsePath = "/v1/parse/"
 
 // parse handles GET /v1/parse/{id}.
-func (s *Server) parse(w http.ResponseWriter, r *http.Request, c client) *problem {
+func (s *Server) parse(w http.ResponseWriter, r *http.Request, c *client) *problem {
 	query, p := parameters(r, "form")
 	if p != nil {
 		return p
@@ -20,8 +19,8 @@ func (s *Server) parse(w http.ResponseWriter, r *http.Request, c client) *proble
 	if p := c.spend(1); p != nil {
 		return p
 	}
-	if _, ok := textForm(query); !ok {
-		return badForm(query, textForms)
+	if _, p := textForm(query, textForms); p != nil {
+		return p
 	}
 	id, err := idtext.Form(query.Get("form")).Read(strings.TrimPrefix(r.URL.Path, parsePath))
 	if err != nil {
@@ -31,17 +30,7 @@ func (s *Server) parse(w http.ResponseWriter, r *http.Request, c client) *proble
 	if err != nil {
 		return invalidID.because("%d is not an ID of this server's layout.", id)
 	}
-	return writeJSON(w, idtext.Of(f))
-}
-
-func writeJSON(w http.ResponseWriter, value any) *problem {
-	body, err := json.Marshal(value)
-	if err != nil {
-		panic("bug: httpapi: " + err.Error())
-	}
-	body = append(body, '\n')
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body)
+	w.Header().Set("Content-Type", typeJSON)
+	_ = json.NewEncoder(w).Encode(idtext.Of(f)) // the client may have disconnected
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -18,13 +19,10 @@ const (
 	mostRequests = 1024 // at once: under /v1, of the page, and for leases
 	mostScrapes  = 4    // at once
 	mostViewers  = 64   // of the page at once, each with an endless /events
-
-	allowed       = "GET, HEAD, OPTIONS" // methods
-	allowedToDraw = "GET, HEAD, POST, OPTIONS"
 )
 
 // A handler answers a request in full, or writes nothing and returns a problem.
-type handler func(w http.ResponseWriter, r *http.Request, c client) *problem
+type handler func(w http.ResponseWriter, r *http.Request, c *client) *problem
 
 // A route is the handler of a path, with the checks that a request has to pass first.
 type route struct {
@@ -39,12 +37,30 @@ type route struct {
 	usage   usage
 }
 
-// routes replaces http.ServeMux, which redirects unclean paths and answers some errors in plain
-// text.
+// routes are of a listener. They replace http.ServeMux, which redirects unclean paths and answers
+// some errors in plain text.
 type routes struct {
+	server  *Server
+	guard   *guard
+	places  *places           // of all routes but a few
 	exact   map[string]*route // by path
 	below   map[string]*route // by the first two parts of a longer path, such as /v1/parse/
 	unknown *route
+}
+
+// add adds a route. Its name is its path, or begins with it before {.
+func (t *routes) add(name string, r route) {
+	path, _, longer := strings.Cut(name, "{")
+	if longer {
+		t.below[path] = t.complete(name, r)
+		return
+	}
+	t.exact[path] = t.complete(name, r)
+}
+
+func (t *routes) complete(name string, r route) *route {
+	r.server, r.guard, r.usage, r.clients = t.server, t.guard, t.server.metrics.usage(name), cmp.Or(r.clients, t.server.clients)
+	return &r
 }
 
 func (t *routes) find(path string) *route {
@@ -59,54 +75,53 @@ func (t *routes) find(path string) *route {
 	return t.unknown
 }
 
-// newRoutes sets the routes of the API and of Admin. Each of the two has places of its own.
+// newRoutes sets the routes of the API and of Admin.
 func (s *Server) newRoutes() {
-	guard := newGuard(s.cfg, s.cfg.Listen)
-	add := func(name string, r route) *route {
-		r.server, r.guard, r.usage, r.clients = s, guard, s.metrics.usage(name), cmp.Or(r.clients, s.clients)
-		return &r
-	}
-	table := func() (routes, *places) {
-		limit := &places{most: mostRequests}
-		return routes{
-			exact: map[string]*route{
-				"/v1/id":        add("/v1/id", route{handle: s.id, places: limit, draws: true}),
-				"/openapi.json": add("/openapi.json", route{handle: describe, places: limit, open: true}),
-			},
-			below:   map[string]*route{parsePath: add(parsePath+"{id}", route{handle: s.parse, places: limit})},
-			unknown: add("unknown", route{handle: unknownPath, places: limit, open: true}),
-		}, limit
-	}
-	var limit *places
-	s.routes, limit = table()
-	s.routes.exact["/v1/ids"] = add("/v1/ids", route{handle: s.ids, places: limit, draws: true})
+	s.routes = s.commonRoutes(s.cfg.Listen)
+	s.routes.add("/v1/ids", route{handle: s.ids, places: s.routes.places, draws: true})
 	if len(s.segments) > 0 {
-		s.routes.below[segmentsPath] = add(segmentsPath+"{name}", route{handle: s.segment, places: limit, draws: true})
+		s.routes.add(segmentsPath+"{name}", route{handle: s.segment, places: s.routes.places, draws: true})
 	}
 	if s.cfg.Leases != nil {
-		s.routes.below["/v1/leases/"] = add("/v1/leases/{namespace}/{method}", route{handle: adapt(s.cfg.Leases), clients: s.lessees, places: &places{most: mostRequests}, own: true})
+		s.routes.add("/v1/leases/{namespace}/{method}",
+			route{handle: adapt(s.cfg.Leases), clients: s.lessees, places: &places{most: mostRequests}, own: true})
 	}
+	s.admin = s.commonRoutes(s.cfg.AdminListen)
+	s.admin.add("/healthz", route{handle: alive, open: true})
+	s.admin.add("/readyz", route{handle: s.ready, open: true})
+	s.admin.add("/metrics", route{handle: adapt(s.metrics.handler()), places: &places{most: mostScrapes}})
+}
 
-	guard = newGuard(s.cfg, s.cfg.AdminListen)
-	s.admin, limit = table()
-	s.admin.exact["/healthz"] = add("/healthz", route{handle: alive, open: true})
-	s.admin.exact["/readyz"] = add("/readyz", route{handle: s.ready, open: true})
-	s.admin.exact["/metrics"] = add("/metrics", route{handle: adapt(s.metrics.handler()), places: &places{most: mostScrapes}})
-	for path, handler := range s.cfg.Page {
+// commonRoutes returns the routes that both listeners have: the page needs some of the API.
+func (s *Server) commonRoutes(address string) routes {
+	t := routes{server: s, guard: newGuard(s.cfg, address), places: &places{most: mostRequests},
+		exact: make(map[string]*route), below: make(map[string]*route)}
+	t.add("/v1/id", route{handle: s.id, places: t.places, draws: true})
+	t.add(parsePath+"{id}", route{handle: s.parse, places: t.places})
+	t.add("/openapi.json", route{handle: describe, places: t.places, open: true})
+	t.unknown = t.complete("unknown", route{handle: unknownPath, places: t.places, open: true})
+	return t
+}
+
+// ServePage adds the handlers of the page to Admin, by path: "/" and "/assets/…" need no token,
+// "/events", a stream, does. The server allows the method GET alone, and viewers up to mostViewers.
+// Call it before the first request.
+func (s *Server) ServePage(handlers map[string]http.Handler) {
+	for path, handler := range handlers {
+		r, name := route{handle: adapt(handler), places: s.admin.places, open: true}, path
 		switch {
 		case path == "/events":
-			s.admin.exact[path] = add(path, route{handle: s.stream(handler), places: &places{most: mostViewers}})
+			r = route{handle: s.stream(handler), places: &places{most: mostViewers}}
 		case strings.HasPrefix(path, "/assets/"):
-			s.admin.exact[path] = add("/assets/", route{handle: adapt(handler), places: limit, open: true})
-		default:
-			s.admin.exact[path] = add(path, route{handle: adapt(handler), places: limit, open: true})
+			name = "/assets/"
 		}
+		s.admin.exact[path] = s.admin.complete(name, r)
 	}
 }
 
 // adapt adapts an http.Handler that answers errors itself.
 func adapt(h http.Handler) handler {
-	return func(w http.ResponseWriter, r *http.Request, _ client) *problem {
+	return func(w http.ResponseWriter, r *http.Request, _ *client) *problem {
 		h.ServeHTTP(w, r)
 		return nil
 	}
@@ -115,27 +130,21 @@ func adapt(h http.Handler) handler {
 // stream is like adapt, for an endless answer. It ends the answer within a second after the token
 // of the request was removed.
 func (s *Server) stream(h http.Handler) handler {
-	return func(w http.ResponseWriter, r *http.Request, _ client) *problem {
+	return func(w http.ResponseWriter, r *http.Request, _ *client) *problem {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		go func() {
-			defer cancel()
-			tick := time.NewTicker(time.Second)
-			defer tick.Stop()
-			for good := true; good; _, good = s.clients.find(r) {
-				select {
-				case <-tick.C:
-				case <-ctx.Done():
-					return
-				}
+			for good := true; good && ctx.Err() == nil; _, good = s.clients.find(r) {
+				time.Sleep(time.Second)
 			}
+			cancel()
 		}()
 		h.ServeHTTP(w, r.WithContext(ctx))
 		return nil
 	}
 }
 
-func unknownPath(http.ResponseWriter, *http.Request, client) *problem {
+func unknownPath(http.ResponseWriter, *http.Request, *client) *problem {
 	return notFound.because("There is nothing under this path; see /openapi.json.")
 }
 
@@ -170,8 +179,9 @@ func (t *route) answer(w *statusWriter, r *http.Request) *problem {
 			w.WriteHeader(http.StatusNoContent)
 			return nil
 		}
-		if p := t.checkMethod(w, r); p != nil {
-			return p
+		if r.Method != http.MethodGet && r.Method != http.MethodHead && (r.Method != http.MethodPost || !t.draws) {
+			w.Header().Set("Allow", t.methods())
+			return badMethod.because("The method is %s, allowed: %s.", excerpt(r.Method), t.methods())
 		}
 		if p := checkSize(w, r); p != nil {
 			return p
@@ -181,13 +191,13 @@ func (t *route) answer(w *statusWriter, r *http.Request) *problem {
 		return overloaded
 	}
 	defer t.places.leave()
-	var c client
+	var c *client
 	if !t.open {
 		var ok bool
 		c, ok = t.clients.find(r)
 		w.token = c.name
 		if !ok {
-			t.server.audit(c.name, r.RemoteAddr, excerpt(r.URL.Path))
+			t.server.audit(c, r)
 			return denied(w, r)
 		}
 	}
@@ -196,22 +206,9 @@ func (t *route) answer(w *statusWriter, r *http.Request) *problem {
 
 func (t *route) methods() string {
 	if t.draws {
-		return allowedToDraw
+		return "GET, HEAD, POST, OPTIONS"
 	}
-	return allowed
-}
-
-func (t *route) checkMethod(w http.ResponseWriter, r *http.Request) *problem {
-	switch r.Method {
-	case http.MethodGet, http.MethodHead:
-		return nil
-	case http.MethodPost:
-		if t.draws {
-			return nil
-		}
-	}
-	w.Header().Set("Allow", t.methods())
-	return badMethod.because("The method is %s, allowed: %s.", excerpt(r.Method), t.methods())
+	return "GET, HEAD, OPTIONS"
 }
 
 // checkSize rejects long URLs and bodies. It closes the connection of a request with a body,
@@ -228,12 +225,12 @@ func checkSize(w http.ResponseWriter, r *http.Request) *problem {
 }
 
 // audit logs refused tokens, at most once a minute.
-func (s *Server) audit(name, remote, path string) {
-	if name == noToken {
+func (s *Server) audit(c *client, r *http.Request) {
+	if c == noToken {
 		return
 	}
 	if n := s.refused.Add(); n > 0 {
-		s.cfg.Logger.Warn("tokens refused", "refused", n, "last_token", name, "last_remote", remote, "last_path", path)
+		s.cfg.Logger.Warn("tokens refused", "refused", n, "last_remote", r.RemoteAddr, "last_path", excerpt(r.URL.Path))
 	}
 }
 
@@ -266,3 +263,53 @@ func (t *route) recover(a *statusWriter, r *http.Request) {
 	setHeaders(a.Header(), r)
 	internal.write(a)
 }
+
+// places bound the number of concurrent requests. Nil places admit all.
+type places struct {
+	most  int
+	under atomic.Int64 // requests that have entered and not left
+}
+
+func (l *places) enter() bool {
+	if l == nil {
+		return true
+	}
+	if l.under.Add(1) > int64(l.most) {
+		l.under.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (l *places) leave() {
+	if l != nil {
+		l.under.Add(-1)
+	}
+}
+
+// A statusWriter records the status of a response; 0: nothing is written yet.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+	bytes  int64  // of the body
+	token  string // name of the client
+}
+
+// WriteHeader records the final status. A status below 200 is informational.
+func (w *statusWriter) WriteHeader(status int) {
+	if w.status == 0 && status >= http.StatusOK {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implies status 200 if there was no WriteHeader.
+func (w *statusWriter) Write(p []byte) (int, error) {
+	w.status = cmp.Or(w.status, http.StatusOK)
+	n, err := w.ResponseWriter.Write(p)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap is for http.ResponseController.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

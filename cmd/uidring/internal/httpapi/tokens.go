@@ -91,31 +91,25 @@ func (t Tokens) Len() int { return len(t.known) }
 // String returns the number of tokens, and no secrets.
 func (t Tokens) String() string { return fmt.Sprintf("tokens: %d", t.Len()) }
 
-// find returns the index of a token, or -1. Its time does not reveal whether the secret is known:
-// it compares the hash with all known hashes.
-func (t Tokens) find(secret string) int {
+// find returns the name of a token. Its time does not reveal whether the secret is known: it
+// compares the hash with all known hashes.
+func (t Tokens) find(secret string) (name string, ok bool) {
 	hash, found := sha256.Sum256([]byte(secret)), -1
 	for i := range t.known {
 		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(hash[:], t.known[i].hash[:]), i, found)
 	}
-	return found
+	if found < 0 {
+		return "", false
+	}
+	return t.known[found].name, true
 }
 
-// with returns the tokens of t and u, the last mostTokens of them.
-func (t Tokens) with(u Tokens) Tokens {
-	all := slices.Concat(t.known, u.known)
-	return Tokens{all[max(0, len(all)-mostTokens):]}
-}
-
-// without returns the tokens of t that u does not have.
-func (t Tokens) without(u Tokens) Tokens {
-	return Tokens{slices.DeleteFunc(slices.Clone(t.known), func(one token) bool { return slices.Contains(u.known, one) })}
-}
-
-// names returns the names of the tokens once each, in order.
-func (t Tokens) names() (names []string) {
+// without returns the names of the tokens of t that u does not have, once each, in order.
+func (t Tokens) without(u Tokens) (names []string) {
 	for _, one := range t.known {
-		names = append(names, one.name)
+		if !slices.Contains(u.known, one) {
+			names = append(names, one.name)
+		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
@@ -124,20 +118,12 @@ func (t Tokens) names() (names []string) {
 // Changes describes the tokens for the log, and the names whose tokens differ from earlier ones. It
 // returns no secrets.
 func (t Tokens) Changes(earlier Tokens) string {
-	var text strings.Builder
-	text.WriteString(t.String())
-	for _, change := range []struct {
-		kind  string
-		names []string
-	}{{"added", t.without(earlier).names()}, {"removed", earlier.without(t).names()}} {
-		if len(change.names) > 0 {
-			text.WriteString("; " + change.kind + ": " + strings.Join(change.names, ", "))
-		}
+	text := t.String()
+	if added := t.without(earlier); added != nil {
+		text += "; added: " + strings.Join(added, ", ")
 	}
-	return text.String()
-}
-
-// same reports whether t and u are the same set, not only equal sets.
-func (t Tokens) same(u Tokens) bool {
-	return len(t.known) == len(u.known) && (len(t.known) == 0 || &t.known[0] == &u.known[0])
+	if removed := earlier.without(t); removed != nil {
+		text += "; removed: " + strings.Join(removed, ", ")
+	}
+	return text
 }

@@ -5,35 +5,12 @@ package segments
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
 
-	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/segment"
 )
-
-// Most is the largest number of segments of a service: each has metrics of its own.
-const Most = 64
-
-// Check reports all mistakes in the names of segments.
-func Check(names []string) error {
-	var errs []error
-	if len(names) > Most {
-		errs = append(errs, fmt.Errorf("segments has %d names, allowed: up to %d", len(names), Most))
-	}
-	for i, name := range names {
-		if err := leasestore.CheckNamespace(name); err != nil {
-			errs = append(errs, fmt.Errorf("segments: %w", err))
-		}
-		if slices.Contains(names[:i], name) {
-			errs = append(errs, fmt.Errorf("segments has %q twice, allowed: once", name))
-		}
-	}
-	return errors.Join(errs...)
-}
 
 // A Set holds the segments of a service. Any number of goroutines may use it. A nil Set has none.
 type Set struct {
@@ -45,8 +22,8 @@ type Set struct {
 	attempts sync.WaitGroup
 }
 
-// New returns the segments with names that Check accepts, from one source. It does not call the
-// source.
+// New returns the segments with names that leasestore.CheckNamespace accepts, from one source. It
+// does not call the source.
 func New(names []string, source segment.Source, logger *slog.Logger) *Set {
 	t := new(Set)
 	t.ctx, t.cancel = context.WithCancel(context.Background())

@@ -1,6 +1,6 @@
 // The charts. Each has its present value as text beside it; the picture adds how it came about.
 
-import {brief, clock, duration, integer, latency, percent, rate, short, signed} from './format.js';
+import {brief, clock, duration, integer, percent, rate, short, signed} from './format.js';
 import {make} from './dom.js';
 import {Ring} from './ring.js';
 
@@ -43,12 +43,6 @@ export const kinds = [
     of: (s) => s.requests, value: rate, axis: short, range: (low, high) => [0, Math.max(1, high * 1.1)],
     also: (s) => s.failed, bad: (y, limits, s) => s.failed > 0,
     note: ({failed, refused}) => `${rate(failed ?? 0)}/s failed (5xx), ${rate(refused ?? 0)}/s refused (4xx), of all under /v1`,
-  },
-  {
-    id: 'p99', title: 'HTTP response time, 99 %', unit: '', none: 'no requests', requests: true,
-    of: (s) => s.p99, value: latency, axis: brief, steps, range: (low, high) => [0, Math.max(0.001, high * 1.1)],
-    limits: ({p99}) => [p99], bad: (y, {p99}) => y >= p99,
-    note: ({p99}) => (p99 === null ? 'in the last 10 s' : '99 % of the requests of the last 10 s took no longer'),
   },
 ];
 
@@ -193,12 +187,9 @@ export function introduce(data) {
   about = data;
 }
 
-// recall takes the event "history". It replaces what is not older.
-export function recall(past) {
-  past.time.forEach((time, i) => {
-    const point = Object.fromEntries(Object.entries(past).map(([name, column]) => [name, column[i]]));
-    push(time, lines.map((of) => of(point)));
-  });
+// recall takes the event "history", a list of points. It replaces what is not older.
+export function recall(points) {
+  for (const point of points) push(point.time, lines.map((of) => of(point)));
   for (const chart of charts) chart.draw();
 }
 

@@ -34,9 +34,6 @@ export function duration(seconds) {
   }
 }
 
-// latency is a duration that may be shorter than a millisecond: "190 µs".
-export const latency = (seconds) => (seconds > 0 && seconds < 0.0009995 ? `${Math.max(1, Math.round(seconds * 1e6))} µs` : duration(seconds));
-
 // brief is a duration for an axis, with its sign when it is negative: "40 s", "1.5 min", "−2 h".
 export function brief(seconds) {
   const n = Math.abs(seconds);

@@ -272,7 +272,7 @@ function worker(stats) {
     ['Layout', [layout.delta, layout.datacenter, layout.worker, layout.sequence].join('/'), `delta counts units of ${duration(layout.unit)}`],
     ['Epoch', instant(about.epoch), 'where delta is 0'],
     ['Layout ends', instant(about.expires), distance(expires, stats.time)],
-    ['Store of worker IDs', about.store || '–'],
+    ['Store of worker IDs', about.store || '–', about.local ? 'of this host only' : ''],
   ]);
 }
 

@@ -1,54 +1,71 @@
 package daemon
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
+	"bytes"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
+	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
-	"math/big"
-	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/internal/test/poll"
 )
 
-// pemPair is a certificate that signs itself, with its key.
-func pemPair(t *testing.T, serial int64, end time.Time) (cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
-	template := &x509.Certificate{
-		SerialNumber:          big.NewInt(serial),
-		Subject:               pkix.Name{CommonName: fmt.Sprint("certificate ", serial)},
-		NotBefore:             time.Now().Add(-2 * time.Hour),
-		NotAfter:              end,
-		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA:                  true,
-		BasicConstraintsValid: true,
+func TestWatchedFileKeepsItsValueAndReportsMistakesOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "number")
+	write(t, path, "1")
+	value := ""
+	f := &watchedFile{name: "number", files: []string{path}, secret: path, use: func(contents [][]byte) (string, error) {
+		if strings.Trim(string(contents[0]), "0123456789") != "" {
+			return "", errors.New("no number")
+		}
+		value = string(contents[0])
+		return "the number " + value, nil
+	}}
+	must(t, f.load(slog.New(slog.DiscardHandler)))
+	for _, tt := range []struct {
+		name     string
+		contents string // "-": no file
+		mode     os.FileMode
+		asked    bool
+		want     string // the value
+		log      string // a part of the record; "": none
+	}{
+		{"nothing has changed", "1", 0o600, false, "1", ""},
+		{"another", "2", 0o600, false, "2", "the number 2"},
+		{"a bad one", "x", 0o640, false, "2", "no number"},
+		{"still bad", "x", 0o640, false, "2", ""},
+		{"still bad, and asked", "x", 0o640, true, "2", "the old contents stay in use"},
+		{"no file", "-", 0o600, false, "2", "no such file"},
+		{"a third that others can read", "3", 0o644, false, "3", "mode=0644"},
+		{"a fourth that others can change", "4", 0o602, false, "4", "other users of this host can read or change a secret file"},
+	} {
+		write(t, path, tt.contents)
+		must(t, os.Chmod(path, tt.mode))
+		if tt.contents == "-" {
+			must(t, os.Remove(path))
+		}
+		var log bytes.Buffer
+		logger := slog.New(slog.NewTextHandler(&log, nil))
+		if !tt.asked { // else at the second look
+			if f.refresh(false, logger); log.Len() > 0 {
+				t.Errorf("%s: logged %q at the first look", tt.name, &log)
+			}
+		}
+		f.refresh(tt.asked, logger)
+		if value != tt.want || (tt.log == "") != (log.Len() == 0) || !strings.Contains(log.String(), tt.log) {
+			t.Errorf("%s: value %q, want %q; logged %q, want %q in it", tt.name, value, tt.want, &log, tt.log)
+		}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	must(t, err)
-	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
-	must(t, err)
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}))
-}
-
-// trusting is a configuration of clients that trust certificates.
-func trusting(certs string) *tls.Config {
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM([]byte(certs))
-	return &tls.Config{RootCAs: pool}
 }
 
 // replace puts a file in the place of another at once.
@@ -56,14 +73,6 @@ func replace(t *testing.T, path, text string) {
 	t.Helper()
 	write(t, path+".new", text)
 	must(t, os.Rename(path+".new", path))
-}
-
-// certificateFiles gives a service a certificate and its key.
-func certificateFiles(t *testing.T, cfg *Config, cert, key string) {
-	dir := t.TempDir()
-	cfg.CertFile, cfg.KeyFile = filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
-	write(t, cfg.CertFile, cert)
-	write(t, cfg.KeyFile, key)
 }
 
 func TestCertificateIsReplacedUnderLoad(t *testing.T) {
@@ -101,20 +110,30 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 		return conn.Close()
 	})
 	for _, client := range clients(t, trust) { // on connections that are kept
-		load(func() error { _, err := fetch(t.Context(), client, "https://"+r.address, 1); return err })
+		load(func() error {
+			status, _, err := get(client, "https://"+r.address+"/v1/id")
+			if status != http.StatusOK {
+				return fmt.Errorf("status %d, %v", status, err)
+			}
+			return nil
+		})
 	}
 	for _, step := range []struct {
 		cert, key, refused string
 		serial             int64
+		hangup             bool
 	}{
-		{cert2, key1, "private key does not match", 1},
-		{cert2, key2, "", 2},
-		{"no certificate", key2, "failed to find any PEM data", 2},
-		{expired, expiredKey, "expired at", 2},
-		{cert1, key1, "", 1},
+		{cert2, key1, "private key does not match", 1, false},
+		{cert2, key2, "", 2, true},
+		{"no certificate", key2, "failed to find any PEM data", 2, false},
+		{expired, expiredKey, "expired at", 2, false},
+		{cert1, key1, "", 1, false},
 	} {
 		replace(t, cfg.CertFile, step.cert)
 		replace(t, cfg.KeyFile, step.key)
+		if step.hangup {
+			must(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
+		}
 		poll.Until(t, step.refused, func() bool {
 			record := log.find("certificate not loaded, the old contents stay in use")
 			return step.refused == "" || record != nil && strings.Contains(record["error"].(string), step.refused)
@@ -130,7 +149,7 @@ func TestTLSAgreesToSafeSuitesOnly(t *testing.T) {
 	certificateFiles(t, &cfg, cert, key)
 	r := ready(t, cfg, log)
 	agreed := map[string]bool{}
-	dial := func(name string, version uint16, suites ...uint16) {
+	agree := func(name string, version uint16, suites ...uint16) {
 		config := trusting(cert)
 		config.MinVersion, config.MaxVersion, config.CipherSuites = version, version, suites
 		if conn, err := tls.Dial("tcp", r.address, config); err == nil {
@@ -138,10 +157,10 @@ func TestTLSAgreesToSafeSuitesOnly(t *testing.T) {
 			_ = conn.Close()
 		}
 	}
-	dial("1.1", tls.VersionTLS11)
-	dial("1.3", tls.VersionTLS13)
+	agree("1.1", tls.VersionTLS11)
+	agree("1.3", tls.VersionTLS13)
 	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
-		dial(suite.Name, tls.VersionTLS12, suite.ID)
+		agree(suite.Name, tls.VersionTLS12, suite.ID)
 	}
 	want := map[string]bool{"1.3": true, "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": true, "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": true,
 		"TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256": true}

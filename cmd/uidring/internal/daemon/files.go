@@ -1,0 +1,139 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
+)
+
+// lookEvery is the time between two looks at the files. Reading them finds changes on network file
+// systems and behind links, too, as Kubernetes makes them.
+const lookEvery = time.Second
+
+// A watchedFile is a value that is read from files again when they change. Unreadable or invalid
+// files leave the value unchanged. Use it from one goroutine at a time.
+type watchedFile struct {
+	name   string   // for log records and errors
+	files  []string // in the order of the contents
+	secret string   // the file that other users must not read
+	// use parses the contents, puts the value into use and describes it.
+	use func(contents [][]byte) (description string, err error)
+
+	description string
+	used        [][]byte // the contents that load last read, valid or not
+	looked      [][]byte // the contents at the last look
+}
+
+// newTokens returns the tokens of a file, which a setting names.
+func newTokens(setting, file string) (*watchedFile, *atomic.Pointer[httpapi.Tokens]) {
+	current := new(atomic.Pointer[httpapi.Tokens])
+	return &watchedFile{name: setting, files: []string{file}, secret: file, use: func(contents [][]byte) (string, error) {
+		tokens, err := httpapi.ParseTokens(contents[0])
+		if err != nil {
+			return "", err
+		}
+		return tokens.Changes(*cmp.Or(current.Swap(&tokens), new(httpapi.Tokens))), nil
+	}}, current
+}
+
+// newCertificate returns a certificate of two PEM files: the first has the certificate and its
+// chain, the second the key.
+func newCertificate(cert, key string) (*watchedFile, *atomic.Pointer[tls.Certificate]) {
+	current := new(atomic.Pointer[tls.Certificate])
+	return &watchedFile{name: "certificate", files: []string{cert, key}, secret: key, use: func(contents [][]byte) (string, error) {
+		pair, err := tls.X509KeyPair(contents[0], contents[1])
+		if err != nil {
+			return "", fmt.Errorf("tls-cert %s, tls-key %s: %w", cert, key, err)
+		}
+		end := pair.Leaf.NotAfter.UTC().Format(time.RFC3339)
+		if time.Now().After(pair.Leaf.NotAfter) {
+			return "", fmt.Errorf("tls-cert %s: expired at %s, allowed: a valid certificate", cert, end)
+		}
+		current.Store(&pair)
+		return fmt.Sprintf("%s, until %s", pair.Leaf.Subject, end), nil
+	}}, current
+}
+
+// load reads the files, and warns if other users of the host can read or change the secret one. It
+// does not reject that file: Kubernetes mounts secrets with mode 0644.
+func (f *watchedFile) load(logger *slog.Logger) (err error) {
+	if f.used, err = f.read(); err == nil {
+		f.description, err = f.use(f.used)
+	}
+	info, errStat := os.Stat(f.secret)
+	if errStat == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o006 != 0 {
+		logger.Warn(f.name+": other users of this host can read or change a secret file", "file", f.secret,
+			"mode", fmt.Sprintf("%04o", info.Mode().Perm()), "allowed", "0640 or less, such as 0600")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.name, err)
+	}
+	return nil
+}
+
+// refresh loads the files if asked is true, as on SIGHUP, or if they have changed before the last
+// look: a certificate and its key are two files, which change one after the other.
+func (f *watchedFile) refresh(asked bool, logger *slog.Logger) {
+	contents, _ := f.read()
+	settled := slices.EqualFunc(contents, f.looked, slices.Equal)
+	f.looked = contents
+	if !asked && (!settled || slices.EqualFunc(contents, f.used, slices.Equal)) {
+		return
+	}
+	if err := f.load(logger); err != nil {
+		logger.Warn(f.name+" not loaded, the old contents stay in use", "files", f.files, "error", err)
+		return
+	}
+	f.log(logger)
+}
+
+func (f *watchedFile) log(logger *slog.Logger) {
+	logger.Info(f.name+" loaded", "files", f.files, "contents", f.description)
+}
+
+func (f *watchedFile) read() (contents [][]byte, err error) {
+	for _, file := range f.files {
+		content, errRead := os.ReadFile(file)
+		contents, err = append(contents, content), errors.Join(err, errRead)
+	}
+	return contents, err
+}
+
+// watch looks at the files until ctx ends, and loads them on each hangup.
+func (s *Service) watch(ctx context.Context, hangup <-chan os.Signal) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		asked := false
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangup:
+			asked = true
+		case <-tick.C:
+		}
+		for _, f := range s.files {
+			f.refresh(asked, s.logger)
+		}
+	}
+}
+
+// expiry is a metric of the certificate in use.
+func expiry(certificate *atomic.Pointer[tls.Certificate]) prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "uidring_certificate_expires_timestamp_seconds",
+		Help: "When the certificate in use expires, in seconds since 1970.",
+	}, func() float64 { return float64(certificate.Load().Leaf.NotAfter.Unix()) })
+}

@@ -1,0 +1,153 @@
+package dashboard
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
+	"github.com/uidring/uidring/cmd/uidring/internal/segments"
+	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testgen"
+)
+
+// The tests run in a zone that is not UTC, which reveals a time printed without .UTC().
+func init() { time.Local = time.FixedZone("Asia/Kolkata", 5*3600+1800) }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func allocator(t *testing.T, l bitsalloc.Layout) *bitsalloc.Allocator {
+	t.Helper()
+	a, err := bitsalloc.New(l, time.Time{})
+	must(t, err)
+	return a
+}
+
+// A service is the API with the page before a generator. It keeps its address when it is stopped
+// and started.
+type service struct {
+	t         *testing.T
+	generator *cached.Generator
+	calls     StoreCalls
+	folder    string        // of the store of worker IDs
+	window    time.Duration // of the leases
+	tokens    httpapi.Tokens
+	segments  *segments.Set // orders and invoices
+	addr      string
+	stop      func() // does nothing when it is stopped
+}
+
+// newService starts a service with a store of its own. tokens is the text of a token file; empty:
+// no tokens are required. window is the window of its lease.
+func newService(t *testing.T, tokens string, window time.Duration) *service {
+	t.Helper()
+	s := &service{t: t, window: window, folder: filepath.Join(t.TempDir(), "ids"), addr: "127.0.0.1:0"}
+	must(t, os.Mkdir(s.folder, 0o700))
+	s.generator = testgen.Cached(t, cached.Config{Assigner: s.leased("ids-1 pid 33"), Trace: s.calls.Trace()})
+	source := fileassigner.SegmentSource(t.TempDir(), fileassigner.SegmentConfig{AllowUndurable: true})
+	s.segments = segments.New([]string{"orders", "invoices"}, source, slog.New(slog.DiscardHandler))
+	t.Cleanup(s.segments.Close)
+	if tokens != "" {
+		var err error
+		s.tokens, err = httpapi.ParseTokens([]byte(tokens))
+		must(t, err)
+	}
+	s.start()
+	t.Cleanup(func() { s.stop() })
+	return s
+}
+
+// leased returns an assigner that leases from the service's store for an owner.
+func (s *service) leased(owner string) assigner.Assigner {
+	// The temporary folder may be kept in memory, which leases refuse otherwise.
+	return assigner.Leased(fileassigner.LeaseStore(s.folder), assigner.LeaseConfig{AllowUndurable: true, Owner: owner, Window: s.window})
+}
+
+// loseStore takes the store away, and returns a func that brings it back, at the latest when the
+// test ends.
+func (s *service) loseStore() (back func()) {
+	s.t.Helper()
+	must(s.t, os.Rename(s.folder, s.folder+".lost"))
+	back = sync.OnceFunc(func() { must(s.t, os.Rename(s.folder+".lost", s.folder)) })
+	s.t.Cleanup(back)
+	return back
+}
+
+func (s *service) url() string { return "http://" + s.addr }
+
+// start listens again, as another process would: with a page and an API of its own, and the same
+// generator.
+func (s *service) start() {
+	s.t.Helper()
+	listener, err := net.Listen("tcp", s.addr)
+	must(s.t, err)
+	s.addr = listener.Addr().String()
+	_, port, _ := net.SplitHostPort(s.addr)
+	api, err := httpapi.New(httpapi.Config{
+		Settings: httpapi.Settings{Logger: slog.New(slog.DiscardHandler)}, Generator: s.generator, Segments: s.segments,
+		Tokens: func() httpapi.Tokens { return s.tokens },
+	})
+	must(s.t, err)
+	done := make(chan struct{})
+	page := New(Config{
+		About: About{Version: "v1.2.3", Host: "ids-1", Namespace: "orders", Tokens: s.tokens.Len() > 0, APIPort: port, Store: "file:///var/lib/uidring"},
+		Stats: s.generator.Stats, API: api, Segments: s.segments, Allocator: allocator(s.t, bitsalloc.Default()), Interval: 200 * time.Millisecond,
+		StoreCalls: &s.calls, Store: fileassigner.LeaseStore(s.folder), Window: s.window, Done: done,
+	})
+	api.ServePage(page.Handlers())
+	admin := api.Admin()
+	web := &http.Server{ReadHeaderTimeout: time.Second, WriteTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/ids" { // of the other listener
+			api.ServeHTTP(w, r)
+			return
+		}
+		admin.ServeHTTP(w, r)
+	})}
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	group.Go(func() { page.Run(ctx) })
+	group.Go(func() { _ = web.Serve(listener) })
+	s.stop = sync.OnceFunc(func() {
+		close(done)
+		ending, end := context.WithTimeout(context.Background(), poll.Patience)
+		defer end()
+		if err := web.Shutdown(ending); err != nil {
+			s.t.Errorf("shutdown: %v", err)
+		}
+		cancel()
+		group.Wait()
+	})
+}
+
+// load draws IDs from the API until the test ends. There may be none, which the page shows.
+func (s *service) load() {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	group.Go(func() {
+		for ctx.Err() == nil {
+			time.Sleep(5 * time.Millisecond)
+			if answer, err := http.Get(s.url() + "/v1/ids?n=1000"); err == nil { // else the service is stopped
+				_, _ = io.Copy(io.Discard, answer.Body)
+				_ = answer.Body.Close()
+			}
+		}
+	})
+	s.t.Cleanup(func() { cancel(); group.Wait() })
+}

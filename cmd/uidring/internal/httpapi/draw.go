@@ -1,0 +1,225 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/uidring/uidring"
+)
+
+// id handles GET and POST /v1/id.
+func (s *Server) id(w http.ResponseWriter, r *http.Request, c *client) *problem {
+	query, p := parameters(r, "form")
+	if p != nil {
+		return p
+	}
+	return s.draw(w, r, c, query, &s.supply)
+}
+
+// ids handles GET and POST /v1/ids?n=…
+func (s *Server) ids(w http.ResponseWriter, r *http.Request, c *client) *problem {
+	query, p := parameters(r, "n", "form")
+	switch {
+	case p != nil:
+		return p
+	case !query.Has("n"):
+		return s.badN("")
+	}
+	return s.draw(w, r, c, query, &s.supply)
+}
+
+// segment handles GET and POST /v1/segments/{name}: without n like id, with n like ids.
+func (s *Server) segment(w http.ResponseWriter, r *http.Request, c *client) *problem {
+	from := s.segments[strings.TrimPrefix(r.URL.Path, segmentsPath)]
+	if from == nil {
+		return notFound.because("This server has no such segment.")
+	}
+	query, p := parameters(r, "n", "form")
+	if p != nil {
+		return p
+	}
+	return s.draw(w, r, c, query, from)
+}
+
+func (s *Server) badN(n string) *problem {
+	return badRequest.because("Parameter n is %q, allowed: 1 to %d.", excerpt(n), s.batch)
+}
+
+// draw answers with all n IDs, or one without n, or with a problem. HEAD draws no IDs, so its
+// answer has no Content-Length.
+func (s *Server) draw(w http.ResponseWriter, r *http.Request, c *client, query url.Values, from *supply) *problem {
+	n, shape := 1, one
+	if query.Has("n") {
+		var err error
+		if n, err = strconv.Atoi(query.Get("n")); err != nil || n < 1 || n > s.batch || query.Get("n") != strconv.Itoa(n) {
+			return s.badN(query.Get("n"))
+		}
+		shape = many
+	}
+	f, p := negotiate(r, query, shape)
+	if p != nil {
+		return p
+	}
+	if r.Method == http.MethodHead {
+		if p := c.spend(1); p != nil {
+			return p
+		}
+		w.Header().Set("Content-Type", f.contentType)
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	if p := c.spend(n); p != nil {
+		return p
+	}
+	b := s.batches.Get().(*batch)
+	defer s.batches.Put(b)
+	if err := from.reserve(r.Context(), b, n); err != nil {
+		return ofTake(err)
+	}
+	c.drew(n)
+	w.Header().Set("Content-Type", f.contentType)
+	b.write(w, f)
+	return nil
+}
+
+// parameters parses a query. It rejects unknown and repeated parameters: a misspelled name must not
+// select a default unnoticed.
+func parameters(r *http.Request, known ...string) (url.Values, *problem) {
+	if r.URL.RawQuery == "" {
+		return nil, nil
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, badRequest.because("The query of the URL cannot be parsed.")
+	}
+	left := len(query)
+	for _, name := range known {
+		if values, ok := query[name]; ok {
+			left--
+			if len(values) > 1 {
+				return nil, badRequest.because("Parameter %s is given %d times, allowed: once.", name, len(values))
+			}
+		}
+	}
+	if left > 0 {
+		return nil, badRequest.because("The query has an unknown parameter, allowed: %s.", strings.Join(known, ", "))
+	}
+	return query, nil
+}
+
+// An issuer issues IDs: the generator, or a segment.
+type issuer interface {
+	Reserve(n int) (first int64, got int, err error)
+	NextContext(ctx context.Context) (int64, error)
+}
+
+// A supply is an issuer and its last shortage.
+type supply struct {
+	issuer   issuer
+	passing  error // the error of Reserve that a request waits for
+	pace     *pace
+	shortage atomic.Pointer[shortage] // nil: the last request got its IDs
+}
+
+// A shortage is the error with which an issuer rejected the last request for IDs.
+type shortage struct {
+	err error
+	at  time.Time
+}
+
+// longestWait is how long a request waits for the renewal of the lease, or for a range of a
+// segment. A burst may use up the window or the ranges before the next one is there. If the store
+// is down, clients must not wait longer: they can ask another server.
+const longestWait = 500 * time.Millisecond
+
+// reserve takes all n IDs before draw writes the first: after a shortage the answer can still be a
+// problem.
+func (s *supply) reserve(ctx context.Context, b *batch, n int) error {
+	var patient context.Context // from the first shortage on
+	b.spans = b.spans[:0]
+	if err := s.pace.spend(n); err != nil {
+		return err
+	}
+	for n > 0 {
+		first, got, err := s.issuer.Reserve(n)
+		if errors.Is(err, s.passing) && s.shortage.Load() == nil { // else an earlier request has waited in vain
+			if patient == nil {
+				var cancel context.CancelFunc
+				patient, cancel = context.WithTimeout(ctx, longestWait)
+				defer cancel()
+			}
+			got = 1
+			first, err = s.issuer.NextContext(patient)
+		}
+		if err != nil {
+			if ctx.Err() == nil { // a client that disconnected while it waited proves no shortage
+				s.shortage.Store(&shortage{err, time.Now()})
+				s.pace.note(err)
+			}
+			return err
+		}
+		b.add(first, got)
+		n -= got
+	}
+	if s.shortage.Load() != nil {
+		s.shortage.Store(nil)
+	}
+	return nil
+}
+
+// chunk is the number of bytes of a body in memory at once. A batch also needs 16 bytes per span.
+const chunk = 32 << 10
+
+// A batch holds the buffers of a request for IDs. A pool reuses it for later requests.
+type batch struct {
+	spans []span
+	buf   []byte // empty between requests
+}
+
+// A span is n consecutive IDs. write formats them while it sends them.
+type span struct {
+	first int64
+	n     int
+}
+
+// add adds n consecutive IDs. IDs that follow the last span lengthen it.
+func (b *batch) add(first int64, n int) {
+	if last := len(b.spans) - 1; last >= 0 && b.spans[last].first+int64(b.spans[last].n) == first {
+		b.spans[last].n += n
+		return
+	}
+	b.spans = append(b.spans, span{first, n})
+}
+
+// write writes the body. It ignores write errors: they mean that the client has disconnected, and
+// net/http ends the request.
+func (b *batch) write(w http.ResponseWriter, f format) {
+	buf := append(b.buf, f.head...)
+	between := ""
+	for _, s := range b.spans {
+		items := s.n
+		if f.count != "" {
+			items = 1
+		}
+		for i := range int64(items) {
+			if len(buf) > chunk-64 {
+				if _, err := w.Write(buf); err != nil {
+					return
+				}
+				buf = buf[:0]
+			}
+			buf = f.form(append(buf, between...), uidring.ID(s.first+i))
+			if f.count != "" {
+				buf = strconv.AppendInt(append(buf, f.count...), int64(s.n), 10)
+			}
+			between = f.between
+		}
+	}
+	_, _ = w.Write(append(buf, f.tail...))
+}

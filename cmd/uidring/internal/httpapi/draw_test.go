@@ -1,0 +1,350 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+)
+
+func TestDrawWritesIDsAsAsked(t *testing.T) {
+	s := newServer(t, Config{})
+	eight := func(id uidring.ID) string { return string(binary.BigEndian.AppendUint64(nil, uint64(id))) }
+	for _, row := range []struct {
+		path, accept, contentType string
+		body                      func(a, b uidring.ID) string
+	}{
+		{"/v1/id", "", "application/json", func(a, _ uidring.ID) string { return `{"id":"` + a.String() + "\"}\n" }},
+		{"/v1/id?form=base32", "", "application/json", func(a, _ uidring.ID) string { return `{"id":"` + a.Base32() + "\"}\n" }},
+		{"/v1/id", "text/plain", "text/plain; charset=utf-8", func(a, _ uidring.ID) string { return a.String() + "\n" }},
+		{"/v1/id?form=base62", "text/plain", "text/plain; charset=utf-8", func(a, _ uidring.ID) string { return a.Base62() + "\n" }},
+		{"/v1/id", "application/octet-stream", "application/octet-stream", func(a, _ uidring.ID) string { return eight(a) }},
+		{"/v1/ids?n=1", "", "application/json", func(a, _ uidring.ID) string { return `{"ids":["` + a.String() + "\"]}\n" }},
+		{"/v1/ids?n=2&form=base62", "", "application/json", func(a, b uidring.ID) string { return `{"ids":["` + a.Base62() + `","` + b.Base62() + "\"]}\n" }},
+		{"/v1/ids?form=base32&n=2", "text/plain", "text/plain; charset=utf-8", func(a, b uidring.ID) string { return a.Base32() + "\n" + b.Base32() + "\n" }},
+		{"/v1/ids?n=2", "application/octet-stream", "application/octet-stream", func(a, b uidring.ID) string { return eight(a) + eight(b) }},
+		{"/v1/ids?n=2&form=ranges", "", "application/json", func(a, _ uidring.ID) string {
+			return fmt.Sprintf("{\"ranges\":[{\"first\":\"%d\",\"count\":2}]}\n", a)
+		}},
+		{"/v1/ids?n=2&form=ranges", "text/plain", "text/plain; charset=utf-8", func(a, _ uidring.ID) string { return a.String() + " 2\n" }},
+	} {
+		for _, method := range []string{"GET", "POST"} {
+			before := uidring.ID(last(t, s))
+			w := ask(s, method, "example.com", row.path, "Accept", row.accept)
+			if want := row.body(before+1, before+2); w.Code != 200 || w.Body.String() != want || w.Header().Get("Content-Type") != row.contentType {
+				t.Errorf("%s %s as %q: %d, %s, %q; want 200, %s, %q", method, row.path, row.accept, w.Code, w.Header().Get("Content-Type"), w.Body, row.contentType, want)
+			}
+		}
+	}
+}
+
+func TestDrawWithHeadSpendsNoID(t *testing.T) {
+	s := newServer(t, Config{})
+	l := httptest.NewServer(both(s))
+	defer l.Close()
+	before := last(t, s)
+	for path, want := range map[string]int{"/v1/id": 200, "/v1/ids?n=1000": 200, "/healthz": 200, "/v1/ids?n=0": 400} {
+		answer, err := http.Head(l.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("HEAD %s: %d, want %d", path, answer.StatusCode, want)
+		}
+	}
+	if after := last(t, s); after != before+1 {
+		t.Errorf("%d IDs were drawn, want 0", after-before-1)
+	}
+}
+
+func TestMethodsOfEachRoute(t *testing.T) {
+	s := newServer(t, Config{})
+	for _, path := range allPaths {
+		allow, methods := "GET, HEAD, OPTIONS", []string{"POST", "PUT", "DELETE", "BREW"}
+		if strings.HasPrefix(path, "/v1/id") {
+			allow, methods = "GET, HEAD, POST, OPTIONS", methods[1:]
+		}
+		if w := ask(s, "OPTIONS", "example.com", path); w.Code != 204 || w.Header().Get("Allow") != allow {
+			t.Errorf("OPTIONS %s: %d, Allow %q, want %q", path, w.Code, w.Header().Get("Allow"), allow)
+		}
+		for _, method := range methods {
+			w := ask(s, method, "example.com", path)
+			if wantProblem(t, w, "method-not-allowed", method+" "+path); w.Header().Get("Allow") != allow {
+				t.Errorf("%s %s: Allow %q; want %q", method, path, w.Header().Get("Allow"), allow)
+			}
+		}
+	}
+}
+
+func TestWrongRequests(t *testing.T) {
+	s := newServer(t, Config{Settings: Settings{Rate: math.MaxInt32, Burst: 50}})
+	before := last(t, s)
+	const noPath, forms = `There is nothing under this path; see /openapi.json.`, `allowed: decimal, base32, base62`
+	for _, row := range []struct{ path, accept, name, detail string }{
+		{"/v1/ids", "", "bad-request", `Parameter n is "", allowed: 1 to 50.`},
+		{"/v1/ids?n=0", "", "bad-request", `Parameter n is "0", allowed: 1 to 50.`},
+		{"/v1/ids?n=51", "", "bad-request", `Parameter n is "51", allowed: 1 to 50.`},
+		{"/v1/ids?n=%2B5", "", "bad-request", `Parameter n is "+5", allowed: 1 to 50.`},
+		{"/v1/ids?n=05", "", "bad-request", `Parameter n is "05", allowed: 1 to 50.`},
+		{"/v1/ids?n=" + strings.Repeat("7", 100), "", "bad-request", `Parameter n is "` + strings.Repeat("7", 64) + `…", allowed: 1 to 50.`},
+		{"/v1/ids?n=1&n=2", "", "bad-request", `Parameter n is given 2 times, allowed: once.`},
+		{"/v1/ids?n=1&count=2", "", "bad-request", `The query has an unknown parameter, allowed: n, form.`},
+		{"/v1/ids?n=1;form=base32", "", "bad-request", `The query of the URL cannot be parsed.`},
+		{"/v1/id?n=1", "", "bad-request", `The query has an unknown parameter, allowed: form.`},
+		{"/v1/id?form=BASE32", "", "bad-request", `Parameter form is "BASE32", ` + forms + `.`},
+		{"/v1/id?form=ranges", "", "bad-request", `Parameter form is "ranges", ` + forms + `.`},
+		{"/v1/id?form=decimal", "application/octet-stream", "bad-request", `Parameter form is given, but application/octet-stream has one form only: 8 bytes, big-endian.`},
+		{"/v1/ids?n=1&form=Ranges", "", "bad-request", `Parameter form is "Ranges", ` + forms + `, ranges.`},
+		{"/v1/parse/1?form=ranges", "", "bad-request", `Parameter form is "ranges", ` + forms + `.`},
+		{"/v1/id", "text/html", "not-acceptable", `Accept allows none of application/json, text/plain, application/octet-stream.`},
+		{"/x", "", "not-found", noPath},
+		{"/assets/../../x", "", "not-found", noPath},
+		{"//v1/id", "", "not-found", noPath},
+		{"/v1/id?" + strings.Repeat("x", 2048-len("/v1/id?")), "", "bad-request", `The query has an unknown parameter, allowed: form.`},
+		{"/v1/id?" + strings.Repeat("x", 2049-len("/v1/id?")), "", "uri-too-long", `A URL may have 2048 bytes.`},
+		{"/v1/parse/../id", "", "invalid-id", `malformed ID: no form has 5 characters, allowed: decimal digits, 13 characters of base32, 11 of base62.`},
+		{"/v1/parse/", "", "invalid-id", `malformed ID: decimal "": no digits, allowed: decimal digits without sign or leading zero.`},
+		{"/v1/parse/0", "", "invalid-id", "0 is not an ID of this server's layout."},
+		{"/v1/parse/1?form=base62", "", "invalid-id", `malformed ID: base62 "1": 1 bytes long, allowed: 11 characters of 0-9, A-Z and a-z.`},
+		{"/v1/parse/1%2F2", "", "invalid-id", `malformed ID: no form has 3 characters, allowed: decimal digits, 13 characters of base32, 11 of base62.`},
+		{"/v1/parse/%3Cscript%3E1%3C%2Fs%3E", "", "invalid-id", `malformed ID: base32 "<script>1</s>": character "<" at offset 0, allowed: 13 characters of 0-9 and A-Z but U.`},
+	} {
+		if p := wantProblem(t, call(s, row.path, "Accept", row.accept), row.name, row.path); p.Detail != row.detail {
+			t.Errorf("%s: %q; want %q", row.path, p.Detail, row.detail)
+		}
+	}
+	if after := last(t, s); after != before+1 {
+		t.Errorf("%d IDs were drawn, want 0", after-before-1)
+	}
+}
+
+func TestParseTakesAnIDApartInAllForms(t *testing.T) {
+	epoch := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
+	s := newServer(t, Config{Generator: newGenerator(t, cached.Config{Epoch: epoch, DatacenterID: 2})})
+	alloc, err := bitsalloc.New(bitsalloc.Default(), epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number, err := alloc.Allocate(86_400, 2, 42, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := uidring.ID(number)
+	want := fmt.Sprintf(`{"id":"%d","base32":"%s","base62":"%s","delta":86400,"datacenter":2,"worker":42,"sequence":7,"time":"2026-01-02T00:00:00Z"}`+"\n",
+		id, id.Base32(), id.Base62())
+	for _, path := range []string{id.String(), strings.ToLower(id.Base32()), id.Base62(), id.String() + "?form=decimal", id.Base62() + "?form=base62"} {
+		if w := call(s, "/v1/parse/"+path); w.Code != 200 || w.Body.String() != want || w.Header().Get("Content-Type") != "application/json" {
+			t.Errorf("%s: %d, %s; want %s", path, w.Code, w.Body, want)
+		}
+	}
+}
+
+// The sizes pass the bounds of blocks, of the ring and of chunks.
+func TestDrawInBatchesOfAllSizes(t *testing.T) {
+	s := newServer(t, Config{Generator: newGenerator(t, cached.Config{
+		Layout: bitsalloc.Layout{DeltaBits: 45, WorkerBits: 10, SequenceBits: 8}, BoostPower: 2,
+	})})
+	drawn := []int64{0}
+	for _, n := range []int{1, 255, 256, 257, 1024, 1025, 4096, 4097, 100_000} {
+		for _, accept := range []string{"application/json", "text/plain", "application/octet-stream", asRanges} {
+			url := "/v1/ids?n=" + strconv.Itoa(n)
+			if accept == asRanges {
+				url += "&form=ranges"
+			}
+			w := call(s, url, "Accept", accept)
+			ids := decode(t, accept, w.Body.String())
+			if w.Code != 200 || len(ids) != n {
+				t.Fatalf("n=%d as %s: %d, %d IDs", n, accept, w.Code, len(ids))
+			}
+			drawn = append(drawn, ids...)
+		}
+	}
+	for i := range drawn[1:] {
+		if drawn[i] >= drawn[i+1] {
+			t.Fatalf("after %d comes %d, want more", drawn[i], drawn[i+1])
+		}
+	}
+}
+
+// asRanges accepts JSON, with form=ranges in the URL.
+const asRanges = "application/json, text/plain;q=0.5"
+
+// decode reads a body as a client would.
+func decode(t *testing.T, accept, body string) (ids []int64) {
+	t.Helper()
+	texts := strings.Fields(body)
+	switch accept {
+	case "application/octet-stream":
+		for chunk := range slices.Chunk([]byte(body), 8) {
+			ids = append(ids, int64(binary.BigEndian.Uint64(chunk)))
+		}
+		return ids
+	case asRanges, "application/json":
+		var many struct {
+			IDs    []string
+			Ranges []struct {
+				First int64 `json:",string"`
+				Count int64
+			}
+		}
+		if err := json.Unmarshal([]byte(body), &many); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range many.Ranges {
+			for i := range r.Count {
+				ids = append(ids, r.First+i)
+			}
+		}
+		texts = many.IDs
+	}
+	for _, text := range texts {
+		id, err := uidring.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, int64(id))
+	}
+	return ids
+}
+
+// The request draws more than the window has, from a store that answers.
+func TestDrawWaitsForTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, Assigner: leasedFrom(t.TempDir())})
+		n := 2 * (int(g.Stats().Window/time.Second) + 10)
+		s := newServer(t, Config{Generator: g})
+		w := call(s, "/v1/ids?n="+strconv.Itoa(n), "Accept", "text/plain")
+		if ids := decode(t, "text/plain", w.Body.String()); w.Code != 200 || len(ids) != n || !slices.IsSorted(ids) {
+			t.Errorf("%d: %s", w.Code, w.Body)
+		}
+		if g.Stats().Renewals == 0 {
+			t.Error("the window was enough, so the test shows nothing")
+		}
+	})
+}
+
+// One request waits, and those after it are refused at once, until there is an ID again. A client
+// that has left before shows nothing.
+func TestDrawWaitsInVainOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _ := cutOff(t)
+		s := newServer(t, Config{Generator: g})
+		ctx, leave := context.WithCancel(t.Context())
+		leave()
+		left := httptest.NewRecorder()
+		both(s).ServeHTTP(left, httptest.NewRequestWithContext(ctx, "GET", "/v1/id", nil))
+		if left.Code != 503 {
+			t.Errorf("a client that has left: %d, want 503", left.Code)
+		}
+		for i := range 20 {
+			started := time.Now()
+			w := call(s, "/v1/id")
+			if took := time.Since(started); w.Code != 503 || (took >= longestWait) != (i == 0) {
+				t.Errorf("request %d: %d after %v; want 503, the first after %v, the others before that", i, w.Code, took, longestWait)
+			}
+		}
+	})
+}
+
+// A sink is a ResponseWriter with as little cost as possible.
+type sink struct{ header http.Header }
+
+func (s sink) Header() http.Header       { return s.header }
+func (sink) WriteHeader(int)             {}
+func (sink) Write(p []byte) (int, error) { return len(p), nil }
+
+func TestDrawAllocatesNothingPerID(t *testing.T) {
+	s := newServer(t, Config{})
+	for _, accept := range []string{"application/json", "text/plain", "application/octet-stream"} {
+		allocs := func(n int) float64 {
+			r := httptest.NewRequest("GET", "/v1/ids?n="+strconv.Itoa(n), nil)
+			r.Header.Set("Accept", accept)
+			return testing.AllocsPerRun(50, func() { s.ServeHTTP(sink{make(http.Header)}, r) })
+		}
+		if few, many := allocs(10), allocs(10_000); many > few+5 { // the race detector makes pools forget
+			t.Errorf("%s: %v allocations for 10 IDs, %v for 10,000", accept, few, many)
+		}
+	}
+}
+
+func TestAccept(t *testing.T) {
+	for accept, want := range map[string]string{
+		"*/*":                            typeJSON,
+		"Application/JSON":               typeJSON,
+		"application/json;charset=utf-8": typeJSON,
+		"application/json;charset=UTF-8;q=0.5, text/plain;q=0.4": typeJSON,
+		"text/*":                                 typeText,
+		"text/plain;charset=utf-8":               typeText,
+		"text/html, text/plain;q=0.9, */*;q=0.8": typeText,
+		"application/json;q=0.1, application/octet-stream;q=0.2": typeBinary,
+		"application/json;q=0, */*":                              typeText,
+		"application/json;q=0, text/*;q=0, */*;q=0.001":          typeBinary,
+		"text/html":                 "",
+		"application/json;q=0":      "",
+		"*/*;q=0":                   "",
+		"text/plain;charset=latin1": "",
+		"application/problem+json":  "",
+		"text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2": typeJSON, // cannot be parsed
+		"text/plain;q=2": typeJSON,
+	} {
+		if got, ok := accepted([]string{accept}); got != want || ok != (want != "") {
+			t.Errorf("Accept %q: %s, want %s", accept, got, want)
+		}
+	}
+}
+
+func FuzzAccept(f *testing.F) {
+	for _, accept := range []string{"", "*/*", "text/plain;q=0.5, application/json", "a/b;c=\"d\\\"\";q=1.000", ", ,", "*/json;q=0"} {
+		f.Add(accept)
+	}
+	f.Fuzz(func(t *testing.T, accept string) {
+		got, ok := accepted([]string{accept})
+		if ok != slices.Contains([]string{typeJSON, typeText, typeBinary}, got) {
+			t.Errorf("Accept %q: %q, %v", accept, got, ok)
+		}
+		// Only a client that says so gets something else than JSON.
+		name, _, _ := strings.Cut(strings.TrimPrefix(got[strings.IndexByte(got, '/')+1:], "/"), ";")
+		if lower := strings.ToLower(accept); ok && got != typeJSON && !strings.Contains(lower, name) && !strings.Contains(lower, "*") {
+			t.Errorf("Accept %q: %q, which it does not name", accept, got)
+		}
+	})
+}
+
+func FuzzN(f *testing.F) {
+	for _, n := range []string{"1", "0", "100", "101", "-1", "+1", "1e2", "０", " 1", "01", "9223372036854775808"} {
+		f.Add(n)
+	}
+	s := newServer(f, Config{Settings: Settings{Rate: math.MaxInt32, Burst: 100}})
+	f.Fuzz(func(t *testing.T, n string) {
+		r := httptest.NewRequest("GET", "/v1/ids", nil)
+		r.URL.RawQuery = "n=" + n
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		number, err := strconv.Atoi(r.URL.Query().Get("n"))
+		good := err == nil && number >= 1 && number <= 100 && strconv.Itoa(number) == r.URL.Query().Get("n")
+		switch {
+		case w.Code == 400:
+		case w.Code != 200 || !good:
+			t.Errorf("n=%q: %d", n, w.Code)
+		case len(decode(t, "application/json", w.Body.String())) != number:
+			t.Errorf("n=%q: %s", n, w.Body)
+		}
+		if good && n == strconv.Itoa(number) && w.Code != 200 {
+			t.Errorf("n=%q: %d, want 200", n, w.Code)
+		}
+	})
+}
