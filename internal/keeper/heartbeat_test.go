@@ -78,8 +78,8 @@ func TestLeaseIsRenewedOnceAMinute(t *testing.T) {
 	}
 }
 
-// The pauses in an outage of an hour grow from 50 to 100 ms to 5 to 10 s, whatever the errors ask
-// for: otherwise the lease expires.
+// In an outage of an hour the pauses grow from 50–100 ms to 5–10 s. A longer RetryAfter of an error
+// is ignored: the lease would expire.
 func TestRenewalIsRetriedInAnOutage(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		var up atomic.Bool
