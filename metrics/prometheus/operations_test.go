@@ -1,7 +1,6 @@
 package prometheus_test
 
 import (
-	"encoding/json"
 	"os"
 	"regexp"
 	"slices"
@@ -16,18 +15,6 @@ import (
 
 const operations = "../../docs/operations/"
 
-// read decodes a file of docs.
-func read(t *testing.T, name string, decode func([]byte, any) error, to any) {
-	t.Helper()
-	text, err := os.ReadFile(operations + name)
-	if err == nil {
-		err = decode(text, to)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 type rule struct {
 	Alert       string
 	Annotations map[string]string
@@ -38,37 +25,17 @@ func alerts(t *testing.T) (rules []rule) {
 	var file struct {
 		Groups []struct{ Rules []rule }
 	}
-	read(t, "alerts.yml", func(text []byte, to any) error { return yaml.Unmarshal(text, to) }, &file)
+	text, err := os.ReadFile(operations + "alerts.yml")
+	if err == nil {
+		err = yaml.Unmarshal(text, &file)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, g := range file.Groups {
 		rules = append(rules, g.Rules...)
 	}
 	return rules
-}
-
-// queries returns the queries of the dashboard, as Grafana sends them with all jobs and instances
-// chosen. Each asks the chosen data source.
-func queries(t *testing.T) (exprs []string) {
-	t.Helper()
-	var dashboard struct {
-		Panels []struct {
-			Title   string
-			Targets []struct {
-				Expr       string
-				Datasource struct{ UID string }
-			}
-		}
-	}
-	read(t, "dashboard.json", json.Unmarshal, &dashboard)
-	fill := strings.NewReplacer("$__rate_interval", "1m", "$job", ".*", "$instance", ".*")
-	for _, p := range dashboard.Panels {
-		for _, target := range p.Targets {
-			exprs = append(exprs, fill.Replace(target.Expr))
-			if target.Datasource.UID != "${datasource}" {
-				t.Errorf("panel %q asks the data source %q", p.Title, target.Datasource.UID)
-			}
-		}
-	}
-	return exprs
 }
 
 func TestAlertsFireWhenTheyShould(t *testing.T) {
