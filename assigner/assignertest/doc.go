@@ -1,8 +1,9 @@
 // Package assignertest is the conformance suite for implementations of [assigner.Assigner] and
 // [leasestore.Store], in this module and elsewhere.
 //
-// [Run] checks any assigner. [RunStore] checks an [leasestore.Store], and leases on it, also during an outage of the store.
-// [RunFaults] cuts the store's connections and kills its server. One fixture serves both:
+// [Run] checks any assigner. [RunStore] checks an [leasestore.Store], and leases on it, also during
+// an outage of the store. [RunFaults] cuts the store's connections and kills its server. One
+// fixture serves both:
 //
 //	func fixture(t *testing.T) assignertest.StoreFixture {
 //		server := startServer(t)

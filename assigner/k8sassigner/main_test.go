@@ -142,8 +142,8 @@ func (k *kubernetes) names(t *testing.T, selector string) (names []string) {
 	return names
 }
 
-// fixture is a namespace on a server that the cases share, one after the other. The servers of downs
-// go down in turn.
+// fixture is a namespace on a server that the cases share, one after the other. The servers of
+// downs go down in turn.
 func (k *kubernetes) fixture(t *testing.T, name string, downs func() (down []*testserver.Server)) assignertest.StoreFixture {
 	down := func(*testing.T) (up func()) {
 		servers := downs()
