@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/uidring/uidring/assigner/assignertest"
@@ -143,34 +142,29 @@ func (k *kubernetes) names(t *testing.T, selector string) (names []string) {
 	return names
 }
 
-// fixture is a namespace on a server that the cases share, one after the other.
-func (k *kubernetes) fixture(name string, downs func() (down []*testserver.Server)) func(t *testing.T) assignertest.StoreFixture {
-	return func(t *testing.T) assignertest.StoreFixture {
-		return assignertest.StoreFixture{
-			Handle: func() leasestore.Store { return k.store(t, name) },
-			Other:  func(other string) leasestore.Store { return k.store(t, other) },
-			Through: func(w *assignertest.Wire) leasestore.Store {
-				cluster := k.cluster(t)
-				k8sassigner.WrapConns(cluster, w.Wrap)
-				return k8sassigner.LeaseStore(cluster, name)
-			},
-			Kill: func(*testing.T) {
-				for _, s := range downs() {
-					s.Kill9()
-					s.Restart()
-				}
-			},
-			Down: func(*testing.T) (up func()) {
-				down := downs()
-				for _, s := range down {
-					s.Kill9()
-				}
-				return sync.OnceFunc(func() {
-					for _, s := range down {
-						s.Restart()
-					}
-				})
-			},
+// fixture is a namespace on a server that the cases share, one after the other. The servers of
+// downs go down in turn.
+func (k *kubernetes) fixture(t *testing.T, name string, downs func() (down []*testserver.Server)) assignertest.StoreFixture {
+	down := func(*testing.T) (up func()) {
+		servers := downs()
+		for _, s := range servers {
+			s.Kill9()
 		}
+		return func() {
+			for _, s := range servers {
+				s.Restart()
+			}
+		}
+	}
+	return assignertest.StoreFixture{
+		Handle: func() leasestore.Store { return k.store(t, name) },
+		Other:  func(other string) leasestore.Store { return k.store(t, other) },
+		Through: func(w *assignertest.Wire) leasestore.Store {
+			cluster := k.cluster(t)
+			k8sassigner.WrapConns(cluster, w.Wrap)
+			return k8sassigner.LeaseStore(cluster, name)
+		},
+		Kill: func(t *testing.T) { down(t)() },
+		Down: down,
 	}
 }

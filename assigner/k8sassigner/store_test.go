@@ -31,7 +31,7 @@ func TestConformance(t *testing.T) {
 	turns := [][]*testserver.Server{{k.api}, {k.etcd}, {k.etcd, k.api}}
 	open := func(t *testing.T) assignertest.StoreFixture {
 		name := fmt.Sprint("namespace-", namespaces.Add(1))
-		return k.fixture(name, func() []*testserver.Server { return turns[int(outages.Add(1))%len(turns)] })(t)
+		return k.fixture(t, name, func() []*testserver.Server { return turns[int(outages.Add(1))%len(turns)] })
 	}
 	assignertest.RunStore(t, open)
 	assignertest.RunFaults(t, open)
@@ -259,15 +259,5 @@ func TestManifestsFitTheAPI(t *testing.T) {
 	check(t, "-restricted", serve, serveOnLeases)
 	if got, want := rules(t, serveOnLeases+"/rbac.yaml"), rules(t, role); got != want {
 		t.Errorf("rules of the service\n%s\nwant\n%s", got, want)
-	}
-	wrong := filepath.Join(t.TempDir(), "wrong.yaml")
-	text, err := os.ReadFile("../../docs/kubernetes/deployment.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, wrong, strings.Replace(string(text), "serviceAccountName:", "serviceAcountName:", 1))
-	program := testserver.KubernetesProgram(t)
-	if out, err := exec.CommandContext(t.Context(), program, "-check", wrong).CombinedOutput(); err == nil || !strings.Contains(string(out), "serviceAcountName") {
-		t.Errorf("a field that does not exist: %v\n%s", err, out)
 	}
 }

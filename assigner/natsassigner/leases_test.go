@@ -44,7 +44,7 @@ func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
 }
 
 func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
-	server, js := serve(t)
+	server, js := serve(t, 1)
 	stores.Fail(t, natsassigner.LeaseStore(nil, "a.b", "a/b", durable), "js is nil", `bucket "a.b"`, `namespace "a/b"`)
 	stores.Fail(t, natsassigner.LeaseStore(js, "", "orders", durable), `bucket ""`)
 	stores.Fail(t, natsassigner.LeaseStore(js, "missing", "orders", durable), "bucket not found", "bucket missing of NATS at "+server.DSN()+": ")
@@ -52,7 +52,7 @@ func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 
 // The names of the neighbours begin or end alike.
 func TestListReturnsTheRowsOfAllFolders(t *testing.T) {
-	_, js := serve(t)
+	_, js := serve(t, 1)
 	var neighbours []leasestore.Store
 	for _, other := range []string{"orders", "orders.eu0", "eu", "orders.eu.x"} {
 		neighbours = append(neighbours, natsassigner.LeaseStore(js, bucket, other, durable))
@@ -62,7 +62,7 @@ func TestListReturnsTheRowsOfAllFolders(t *testing.T) {
 
 // A key that was deleted with the tools of NATS leaves a marker.
 func TestDeletedKeysAreCreatedAgain(t *testing.T) {
-	_, js := serve(t)
+	_, js := serve(t, 1)
 	s := natsassigner.LeaseStore(js, bucket, "orders", durable)
 	kv, err := js.KeyValue(t.Context(), bucket)
 	if err != nil {

@@ -96,21 +96,17 @@ func (s replicated) Status(ctx context.Context) (leasestore.Status, error) {
 	return status, err
 }
 
-// serve starts a server with an empty bucket.
-func serve(t *testing.T) (*testserver.Server, jetstream.JetStream) {
+// serve starts servers with an empty bucket, and returns one of them. With fewer than three servers
+// the store is lossy.
+func serve(t *testing.T, servers int) (*testserver.Server, jetstream.JetStream) {
 	t.Helper()
-	server := testserver.NATS(t)
+	var server *testserver.Server
+	if servers == 1 {
+		server = testserver.NATS(t)
+	} else {
+		server = testserver.NATSCluster(t, servers)[0]
+	}
 	js := connect(t, server)
-	create(t, js, natsassigner.StreamConfig(bucket, 1))
-	return server, js
-}
-
-// serveCluster starts three servers with an empty bucket, and returns one of them. With a single
-// server the store is lossy.
-func serveCluster(t *testing.T) (*testserver.Server, jetstream.JetStream) {
-	t.Helper()
-	server := testserver.NATSCluster(t, 3)[0]
-	js := connect(t, server)
-	create(t, js, natsassigner.StreamConfig(bucket, 3))
+	create(t, js, natsassigner.StreamConfig(bucket, servers))
 	return server, js
 }

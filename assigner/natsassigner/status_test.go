@@ -16,7 +16,7 @@ import (
 )
 
 func TestStatusTellsTheFaultsOfABucket(t *testing.T) {
-	_, js := serve(t)
+	_, js := serve(t, 1)
 	for _, tt := range []struct {
 		want   string // "": durable
 		change func(*jetstream.StreamConfig)
@@ -53,21 +53,9 @@ func TestStatusTellsTheFaultsOfABucket(t *testing.T) {
 	}
 }
 
-func TestStatusIsLossyWithoutSyncAlways(t *testing.T) {
-	_, js := serveCluster(t)
-	s := natsassigner.LeaseStore(js, bucket, "orders", natsassigner.Config{})
-	if got := stores.Status(t, s); !got.Lossy {
-		t.Errorf("status %+v, want a lossy store", got)
-	}
-	_, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "sync_interval: always") {
-		t.Errorf("Assign: %v, want ErrStoreNotDurable, and the setting", err)
-	}
-}
-
 // A handle that was opened before must not read from a replica.
 func TestRenewNoticesDirectGets(t *testing.T) {
-	_, js := serveCluster(t)
+	_, js := serve(t, 3)
 	s := natsassigner.LeaseStore(js, bucket, "orders", durable)
 	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
 	if err != nil {
@@ -84,10 +72,14 @@ func TestRenewNoticesDirectGets(t *testing.T) {
 			t.Errorf("Renew with allow_direct %v: %v", direct, err)
 		}
 	}
+	unknown := stores.Status(t, natsassigner.LeaseStore(js, bucket, "orders", natsassigner.Config{}))
+	if text := strings.Join(unknown.Faults, "; "); !unknown.Lossy || !strings.Contains(text, "sync_interval: always") {
+		t.Errorf("status without SyncAlways: %+v, want a lossy store with the fault", unknown)
+	}
 }
 
 func TestStatusKnowsTheBucketByTheBirthOfItsStream(t *testing.T) {
-	server, js := serveCluster(t)
+	server, js := serve(t, 3)
 	s := natsassigner.LeaseStore(js, bucket, "orders", durable)
 	stores.ItsIdentityStays(t, s, server, "^stream KV_uidring created 20")
 	stores.ACopyIsQuarantined(t, s, func() leasestore.Store {
