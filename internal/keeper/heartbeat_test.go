@@ -78,8 +78,8 @@ func TestLeaseIsRenewedOnceAMinute(t *testing.T) {
 	}
 }
 
-// The pauses in an outage of an hour grow from 50 to 100 ms to 5 to 10 s, whatever the errors ask
-// for: otherwise the lease expires.
+// The pauses in an outage of an hour grow from 50 to 100 ms to 5 to 10 s, even if the errors ask
+// for an hour: otherwise the lease expires.
 func TestRenewalIsRetriedInAnOutage(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		var up atomic.Bool
