@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -45,53 +43,16 @@ func (s *suite) closed(t *testing.T) {
 	}
 }
 
-// closeError closes a generator on many goroutines. All calls wait for the release and return its
-// error; it releases the worker ID once, with the last delta.
-func (s *suite) closeError(t *testing.T) {
-	failure := errors.New("no such row")
-	var used, opened atomic.Int64
-	entered, gate := make(chan struct{}), make(chan struct{})
-	store := &fakeassigner.Assigner{OnRelease: func(_ context.Context, _ assigner.Grant, last int64) error {
-		used.Store(last)
-		close(entered)
-		<-gate
-		return failure
-	}}
-	g, err := s.make(t, s.config(keeper.Settings{Assigner: store}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	next(t, g)
-	var wg sync.WaitGroup
-	for range 10 {
-		wg.Go(func() {
-			for range 3 {
-				if err := g.Close(); !errors.Is(err, failure) || !strings.HasPrefix(err.Error(), s.Package+": ") {
-					t.Errorf("Close = %v, want the error of the release", err)
-				}
-			}
-			if opened.Load() == 0 {
-				t.Error("Close has not waited for the release")
-			}
-		})
-	}
-	<-entered
-	synctest.Wait() // all goroutines have called Close
-	opened.Store(1)
-	close(gate)
-	wg.Wait()
-	if n, last := store.Releases.Load(), s.Stats(g).LastDelta; n != 1 || used.Load() != last {
-		t.Errorf("%d releases, the last with used %d, want one with %d", n, used.Load(), last)
-	}
-}
-
-// closeWakes closes a generator while callers wait for a worker ID and the store is out of reach,
-// as it may be at a shutdown. Close takes AssignTimeout, and the callers return at once.
+// closeWakes closes a generator on many goroutines while callers wait for a worker ID and the store
+// is out of reach, as it may be at a shutdown. The callers return at once. Close takes
+// AssignTimeout; all calls wait for the one release, with the last delta, and return its error.
 func (s *suite) closeWakes(t *testing.T) {
+	var used atomic.Int64
 	store := &fakeassigner.Assigner{
 		OnAssign: fakeassigner.Fenced(1),
-		OnRenew:  func(context.Context, *assigner.Grant, int64, int64) error { return errors.New("store out of reach") },
-		OnRelease: func(ctx context.Context, _ assigner.Grant, _ int64) error {
+		OnRenew:  func(context.Context, *assigner.Grant, int64, int64) error { return errDown },
+		OnRelease: func(ctx context.Context, _ assigner.Grant, last int64) error {
+			used.Store(last)
 			<-ctx.Done()
 			return ctx.Err()
 		},
@@ -104,30 +65,24 @@ func (s *suite) closeWakes(t *testing.T) {
 	if _, err := g.Next(); !errors.Is(err, s.Errors.LeaseExhausted) {
 		t.Fatalf("Next = %v, want %v", err, s.Errors.LeaseExhausted)
 	}
-	var closing time.Time
-	var woken atomic.Int64
-	for range 8 {
-		go func() {
-			if id, err := g.NextContext(t.Context()); id != 0 || !errors.Is(err, s.Errors.Closed) {
-				t.Errorf("NextContext = %d, %v, want %v", id, err, s.Errors.Closed)
+	closing := time.Now().Add(time.Minute)
+	together.Run(16, func(i int) {
+		if i < 8 {
+			if id, err := g.NextContext(t.Context()); id != 0 || !errors.Is(err, s.Errors.Closed) || !time.Now().Equal(closing) {
+				t.Errorf("NextContext = %d, %v, %v after Close began, want %v at once", id, err, time.Since(closing), s.Errors.Closed)
 			}
-			if d := time.Since(closing); d != 0 {
-				t.Errorf("a waiter returned %v after Close began, want at once", d)
+			return
+		}
+		time.Sleep(time.Until(closing))
+		for range 3 {
+			if err := g.Close(); !errors.Is(err, context.DeadlineExceeded) || !strings.HasPrefix(err.Error(), s.Package+": ") || time.Since(closing) != 3*time.Second {
+				t.Errorf("Close = %v after %v, want the error of the release after 3s", err, time.Since(closing))
 			}
-			woken.Add(1)
-		}()
-	}
-	time.Sleep(10 * time.Millisecond)
-	if n := woken.Load(); n != 0 {
-		t.Errorf("%d waiters came back before Close", n)
-	}
-	closing = time.Now()
-	if d := Elapsed(func() { err = g.Close() }); d != 3*time.Second || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Close took %v: %v, want 3s and the DeadlineExceeded of the release", d, err)
-	}
-	synctest.Wait()
-	if n := woken.Load(); n != 8 {
-		t.Errorf("%d of 8 waiters are back", n)
+		}
+	})
+	st := s.Stats(g)
+	if n, last := store.Releases.Load(), min(st.LastDelta, st.Limit); n != 1 || used.Load() != last {
+		t.Errorf("%d releases, the last with used %d, want one with %d", n, used.Load(), last)
 	}
 }
 

@@ -82,7 +82,6 @@ func Run(t *testing.T, subject Subject) {
 		{"last year in service", (*suite).lastYearInService, false},
 
 		{"closed", (*suite).closed, false},
-		{"Close returns the error of the release", (*suite).closeError, false},
 		{"Close is bounded and wakes waiters", (*suite).closeWakes, false},
 		{"Close under load", (*suite).closeUnderLoad, true},
 
