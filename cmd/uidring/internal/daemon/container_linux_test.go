@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"bytes"
-	"debug/elf"
 	"fmt"
 	"net/http"
 	"os"
@@ -11,17 +10,6 @@ import (
 	"strings"
 	"testing"
 )
-
-func TestProgramIsStatic(t *testing.T) {
-	program, err := elf.Open(os.Getenv(programEnv))
-	must(t, err)
-	defer program.Close()
-	for _, segment := range program.Progs {
-		if segment.Type == elf.PT_INTERP || segment.Type == elf.PT_DYNAMIC {
-			t.Errorf("has a segment %v, which asks for a dynamic linker", segment.Type)
-		}
-	}
-}
 
 // emptied is a script that runs the program as in the container: on a read-only root with nothing
 // else, with a folder for data, as a user without a name or rights, in the environment of the

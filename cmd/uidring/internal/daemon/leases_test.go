@@ -1,25 +1,17 @@
 package daemon
 
 import (
-	"context"
-	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/remoteassigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/internal/test/poll"
-	"github.com/uidring/uidring/internal/test/testgen"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -62,67 +54,6 @@ func TestLeasesOverHTTPWithstandFaults(t *testing.T) {
 			Unreachable: remoteassigner.ErrUnreachable,
 		}
 	})
-}
-
-// Generators with remote leases share a namespace with the service itself. The service is killed
-// under load and comes back: the generators go on within their leases, and renew them.
-func TestLeasesOverHTTPIssueNoIDTwice(t *testing.T) {
-	t.Parallel()
-	store := "--store=sqlite:" + filepath.Join(testserver.DiskFolder(t), "ids.db")
-	launch := func(address string) *child {
-		return serve(t, store, "--leases=default", "--window=2s", "--listen="+address)
-	}
-	server := launch(testserver.FreeAddr(t))
-	url := server.url()
-	leases := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{url}}, "default")
-	var all idset.Set
-	var generators []*cached.Generator
-	ctx, cancel := context.WithCancel(t.Context())
-	var group sync.WaitGroup
-	defer group.Wait()
-	defer cancel()
-	for i := range 3 {
-		g := testgen.Cached(t, cached.Config{Assigner: assigner.Leased(leases, assigner.LeaseConfig{Window: 2 * time.Second, Owner: fmt.Sprint("edge ", i)})})
-		generators = append(generators, g)
-		group.Go(func() {
-			for ctx.Err() == nil {
-				id, err := g.NextContext(ctx)
-				if err == nil {
-					all.Once(t, id)
-				} else if ctx.Err() == nil {
-					t.Errorf("generator %d: %v", i, err)
-				}
-			}
-		})
-	}
-	edge := serve(t, "--store="+url) // a service without a database of its own
-	stop := drawFrom(t, &all, 3, url, edge.url())
-	for range 3 {
-		renewals := func() (sum int64) {
-			for _, g := range generators {
-				sum += g.Stats().Limit
-			}
-			return sum
-		}
-		limits := renewals()
-		more(t, &all, 10_000)
-		poll.Until(t, "renewals", func() bool { return renewals() > limits+3 })
-		server.Kill()
-		server = launch(server.address)
-	}
-	more(t, &all, 10_000)
-	cancel()
-	group.Wait()
-	stop()
-	edge.terminate()
-	workers := map[int64]bool{int64(server.worker()): true}
-	for _, g := range generators {
-		workers[g.WorkerID()] = true
-		must(t, g.Close()) // while the server is there
-	}
-	if len(workers) != 4 {
-		t.Errorf("workers %v of the service and the generators, want 4", workers)
-	}
 }
 
 // A token for IDs is none for leases, and the other way round. A namespace that is not offered,

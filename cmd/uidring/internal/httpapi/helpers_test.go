@@ -130,7 +130,8 @@ func both(s *Server) http.Handler {
 	})
 }
 
-// ask answers a request for a host. The headers are names and values in turn.
+// ask answers a request for a host, as openapi.json describes it. The headers are names and values
+// in turn.
 func ask(s *Server, method, host, path string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, nil)
 	r.Host = host
@@ -141,6 +142,7 @@ func ask(s *Server, method, host, path string, headers ...string) *httptest.Resp
 	}
 	w := httptest.NewRecorder()
 	both(s).ServeHTTP(w, r)
+	check(r, w)
 	return w
 }
 
