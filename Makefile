@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 MODULES := . $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*/go.mod')))
 
-.PHONY: help test lint tidy release proxy dist bench report fuzz simulate chaos soak load model arch mutate servers
+.PHONY: help test lint tidy release proxy dist bench report fuzz simulate chaos model arch mutate servers
 
 help: ## this list
 	@awk -F ': ## ' '/^[a-z]+: ## / {printf "make %-8s  %s\n", $$1, $$2}' Makefile
@@ -47,12 +47,6 @@ simulate: ## the simulation of leases, SEEDS schedules of each world; see docs/E
 chaos: ## processes, a MariaDB and faults for TIME, every ID counted, then the same for segments; CHAOS takes more flags, such as -chaos.seed=7 or -chaos.flush=0
 	cd internal/systest && go test ./chaos -count=1 -v -timeout 0 -run '^TestChaos$$' -chaos.for=$(or $(TIME),60s) $(CHAOS)
 	UIDRING_KILLS=$(or $(TIME),60s) go test ./assigner/sqlassigner -count=1 -v -timeout 0 -run '^TestSegmentsOnMariaDB$$/^Kills'
-
-soak: ## uidring serve under load for TIME, its database killed now and then, every ID counted
-	cd cmd/uidring && go test ./internal/daemon -count=1 -v -timeout 0 -run '^TestSoak$$' -soak $(or $(TIME),3m)
-
-load: ## uidring serve beside a bare handler; needs wrk and an idle machine
-	cd cmd/uidring && go test ./internal/httpapi -count=1 -v -timeout 30m -run '^TestLoad$$' -load
 
 model: ## the models of the ring, the lanes and the fence, checked exhaustively (needs spin and gcc)
 	docs/model/run.sh
