@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -64,7 +66,13 @@ func TestTooFarAheadSaysByHowMuchAndHowLong(t *testing.T) {
 // TestWaitersDoNotSpin lets many goroutines wait for more IDs than the clock gives in ten units.
 func TestWaitersDoNotSpin(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		g := inBubble(t, cached.Config{MaxAhead: time.Second, OnEmpty: policy, MaxStaleness: -1})
+		var rejected atomic.Int64
+		g := inBubble(t, cached.Config{MaxAhead: time.Second, OnEmpty: policy, MaxStaleness: -1, Trace: cached.Trace{PutRejected: func(err error) {
+			rejected.Add(1)
+			if !errors.Is(err, cached.ErrTooFarAhead) {
+				t.Errorf("PutRejected: %v", err)
+			}
+		}}})
 		drain(t, g)
 		before := g.Stats()
 		if d := gentest.Elapsed(func() {
@@ -78,6 +86,10 @@ func TestWaitersDoNotSpin(t *testing.T) {
 		}
 		if s := g.Stats(); s.RejectedPuts < before.RejectedPuts+10 || s.RejectedPuts > before.RejectedPuts+22 || s.RejectedTakes != before.RejectedTakes {
 			t.Errorf("%+v after %+v, want about one refused padding pass a second, and no rejected take", s, before)
+		}
+		synctest.Wait()
+		if n := rejected.Load(); n != g.Stats().RejectedPuts {
+			t.Errorf("PutRejected was called %d times, want %d", n, g.Stats().RejectedPuts)
 		}
 	})
 }

@@ -56,8 +56,9 @@ func (g *Generator) fill() error {
 	blocks, err := g.pass(maxPass)
 	g.padded(blocks)
 	g.keeper.AnnounceEnd(g.used())
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrClosed) {
 		g.rejectedPuts.Add(1)
+		generator.Report(g.keeper.Logger, "PutRejected", g.cfg.Trace.PutRejected, err)
 		if !passing(err) {
 			g.path.Filled.Wake() // waiting callers return this error
 		}

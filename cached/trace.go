@@ -13,6 +13,9 @@ import (
 type Trace struct {
 	// Padded is called after a padding pass, with the number of blocks that it put, at least one.
 	Padded func(blocks int)
+	// PutRejected is called when a padding pass had to leave slots free: ErrTooFarAhead,
+	// ErrTimeExhausted, and ErrLeaseExhausted when the ring is empty or no worker ID is held.
+	PutRejected func(err error)
 	// TakeRejected is called when a method that issues IDs returns an error other than ErrClosed.
 	TakeRejected func(err error)
 	// Expiring is called once, when less than a year is left until the delta field is used up.
