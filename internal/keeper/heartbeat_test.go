@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -83,9 +85,18 @@ func TestLeaseIsRenewedOnceAMinute(t *testing.T) {
 func TestRenewalIsRetriedInAnOutage(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		var up atomic.Bool
-		var calls []time.Time
+		var mu sync.Mutex
+		var times []time.Time
+		calls := func() []time.Time {
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			return slices.Clone(times)
+		}
 		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
-			calls = append(calls, time.Now())
+			mu.Lock()
+			times = append(times, time.Now())
+			mu.Unlock()
 			if up.Load() {
 				return nil
 			}
@@ -93,25 +104,23 @@ func TestRenewalIsRetriedInAnOutage(t *testing.T) {
 		}
 		r.open(t)
 		time.Sleep(time.Hour)
-		synctest.Wait()
+		outage := calls()
 		last, seen := time.Duration(0), make(map[time.Duration]bool)
-		for i, call := range calls[1:] {
-			gap := call.Sub(calls[i])
+		for i, call := range outage[1:] {
+			gap := call.Sub(outage[i])
 			if gap < min(max(last, 50*time.Millisecond), 5*time.Second) || gap >= min(max(2*last, 100*time.Millisecond), 10*time.Second) {
 				t.Fatalf("%v between the tries %d and %d, after %v", gap, i, i+1, last)
 			}
 			last, seen[gap] = gap, true
 		}
-		if _, failures := r.counts(); failures != int64(len(calls)) || len(seen) < 100 {
-			t.Errorf("%d failures in %d calls, and %d different pauses, want them spread", failures, len(calls), len(seen))
+		if _, failures := r.counts(); failures != int64(len(outage)) || len(seen) < 100 {
+			t.Errorf("%d failures in %d calls, and %d different pauses, want them spread", failures, len(outage), len(seen))
 		}
 		up.Store(true)
 		time.Sleep(10 * time.Second)
-		synctest.Wait()
-		before := len(calls)
+		before := len(calls())
 		time.Sleep(10 * time.Minute)
-		synctest.Wait()
-		if n := len(calls) - before; n < 10 || n > 14 {
+		if n := len(calls()) - before; n < 10 || n > 14 {
 			t.Errorf("%d renewals in ten minutes after the recovery, want the heartbeat again", n)
 		}
 	})
