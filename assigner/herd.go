@@ -9,11 +9,11 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-// A herd is what a claim knows of the processes that start at the same time. In a new namespace all
-// of them want the same worker ID, since there are no rows to choose from. They wait for random
-// times, and a process that has lost rows to others creates free rows for them. This is about speed
-// alone: without it, 1,000 processes that start at once in a new namespace of one MariaDB take
-// more than twice as long.
+// A herd counts the rows that a claim loses to processes that start at the same time. In a new
+// namespace all of them want the same worker ID, since there are no rows to choose from. They wait
+// for random times, and a process that has lost rows to others creates free rows for them. This is
+// about speed alone: without it, 1,000 processes that start at once in a new namespace of one
+// MariaDB take more than twice as long.
 type herd struct {
 	raced    int   // rows lost to other processes
 	stuck    int64 // the new worker ID lost last

@@ -60,7 +60,7 @@ func TestStatusIsLossyWithoutSyncAlways(t *testing.T) {
 		t.Errorf("status %+v, want a lossy store", got)
 	}
 	_, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "sync_interval: always") {
+	if !errors.Is(err, leasestore.ErrNotDurable) || !strings.Contains(err.Error(), "sync_interval: always") {
 		t.Errorf("Assign: %v, want ErrStoreNotDurable, and the setting", err)
 	}
 }
@@ -80,7 +80,7 @@ func TestRenewNoticesDirectGets(t *testing.T) {
 			t.Fatal(err)
 		}
 		limit := l.Grant().Limit
-		if err := l.Renew(t.Context(), limit, limit+100); errors.Is(err, assigner.ErrStoreNotDurable) != direct || (err != nil) != direct {
+		if err := l.Renew(t.Context(), limit, limit+100); errors.Is(err, leasestore.ErrNotDurable) != direct || (err != nil) != direct {
 			t.Errorf("Renew with allow_direct %v: %v", direct, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -110,7 +111,7 @@ func TestReadOnlyMariaDBIsRefusedUntilItTakesWrites(t *testing.T) {
 			storetest.Beside(db), assigner.Leased(storetest.LeaseStore(db), undurable),
 		} {
 			_, err := storetest.TryAssign(t, a, 300*time.Millisecond)
-			storetest.WantError(t, err, assigner.ErrStoreNotDurable, "("+variable+" is on)")
+			storetest.WantError(t, err, leasestore.ErrNotDurable, "("+variable+" is on)")
 		}
 	}
 	refused(openMariaDB(t, dsn+"?tx_read_only=1"), "transaction_read_only")

@@ -18,6 +18,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/internal/test/storetest"
@@ -138,7 +139,7 @@ func TestReadOnlyPostgreSQLIsRefusedUntilItTakesWrites(t *testing.T) {
 	db, dsn := postgres(testserver.PostgreSQL(t)).Applied(t)
 	readOnly := open(t, dsn+"&default_transaction_read_only=on")
 	_, err := storetest.TryAssign(t, sqlassigner.Disposable(readOnly, sqlassigner.Config{AllowUndurable: true}), 300*time.Millisecond)
-	storetest.WantError(t, err, assigner.ErrStoreNotDurable, "transaction_read_only is on")
+	storetest.WantError(t, err, leasestore.ErrNotDurable, "transaction_read_only is on")
 	set := func(value string) func() {
 		return func() {
 			storetest.Exec(t, db, "SET default_transaction_read_only = off", "ALTER SYSTEM SET default_transaction_read_only = "+value, "SELECT pg_reload_conf()")
@@ -169,7 +170,7 @@ func TestPostgreSQLDeniesAccessWithoutThePassword(t *testing.T) {
 		{DSN: as("ids", "test1"), Is: sqlassigner.ErrAccessDenied, Says: "permission denied for table"},
 		{DSN: as("reader", "test1"), Is: sqlassigner.ErrAccessDenied, Says: "the user needs SELECT, INSERT and UPDATE"},
 		{DSN: as("postgres", "absent"), Is: sqlassigner.ErrTableMissing, Says: "create the database"},
-		{DSN: as("postgres", "test1") + "&default_transaction_read_only=on", Is: assigner.ErrStoreNotDurable, Says: "transaction_read_only is on"},
+		{DSN: as("postgres", "test1") + "&default_transaction_read_only=on", Is: leasestore.ErrNotDurable, Says: "transaction_read_only is on"},
 		{DSN: strings.Replace(as("ids", "test1"), s.Addr(), "127.0.0.1:1", 1), Is: sqlassigner.ErrUnreachable, Says: "check that the server runs"},
 	})
 }
@@ -232,7 +233,7 @@ func TestPostgreSQLStandbyIsReadOnly(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
-			storetest.WantError(t, call(ctx), assigner.ErrStoreNotDurable, "use the address of the primary")
+			storetest.WantError(t, call(ctx), leasestore.ErrNotDurable, "use the address of the primary")
 		})
 	}
 }

@@ -40,6 +40,14 @@ func (o occasion) text() string {
 	return text
 }
 
+// passing is an error of Assign that says when to retry.
+type passing struct {
+	error
+	after time.Duration
+}
+
+func (e passing) RetryAfter() time.Duration { return e.after }
+
 // onRenewals returns an answer whose nth renewal fails as fail says.
 func onRenewals(fail func(nth int64) error) func(*fakeassigner.Assigner) {
 	return func(s *fakeassigner.Assigner) {
@@ -71,13 +79,13 @@ level=INFO msg="worker ID: the store answers again" worker=1`},
 			s.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 				if nth == 2 {
 					s.OnRenew = nil
-					return assigner.Grant{}, &assigner.QuarantineError{WorkerID: 77, Remaining: 40 * time.Second, Reason: "the store is another one"}
+					return assigner.Grant{}, passing{assigner.ErrQuarantined, 40 * time.Second}
 				}
 				return fakeassigner.Fresh(ctx, min(nth, 2), d)
 			}
 		}, want: `
 level=ERROR msg="worker ID lost" worker=1 error="assigner: worker row lost"
-level=WARN msg="waiting for a worker ID" retry=40s error="assigner: worker ID in quarantine: worker 77 for 40s more: the store is another one"`},
+level=WARN msg="waiting for a worker ID" retry=40s error="assigner: worker ID in quarantine"`},
 		"end of the layout": {config: func(c *keeper.Settings) { c.Layout.DeltaBits, c.Epoch = 24, Start.Add(-24*time.Hour) }, want: `
 level=WARN msg="the delta field is used up within a year" expires=2000-07-12T04:20:16.000Z layout=24/5/17/4@1s`},
 		"invalidated": {worker: 2, invalidate: true, want: `
