@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/recorder"
 )
@@ -100,7 +101,7 @@ func TestRenewalIsRetriedInAnOutage(t *testing.T) {
 			if up.Load() {
 				return nil
 			}
-			return &retry{assigner.ErrClockSkew, time.Hour}
+			return &retry{leasestore.ErrClockSkew, time.Hour}
 		}
 		r.open(t)
 		time.Sleep(time.Hour)
@@ -135,7 +136,7 @@ func TestLogRecords(t *testing.T) {
 		r.first = 1
 		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
 			if n == 1 {
-				return assigner.Grant{}, &assigner.QuarantineError{WorkerID: 77, Remaining: 40 * time.Second, Reason: "the store is another one"}
+				return assigner.Grant{}, &retry{fmt.Errorf("%w: worker 77 for 40s more: the store is another one", assigner.ErrQuarantined), 40 * time.Second}
 			}
 			return r.fresh(n), nil
 		}
