@@ -65,7 +65,7 @@ func TestExpiredReadsABoundedNumberOfRows(t *testing.T) {
 		found int
 		lists int // at most
 	}{
-		"all are free":             {many, 1, 256, 256, 1},
+		"all are free":             {many, 1, 1000, 1000, 1},
 		"one in 20 is free":        {many, 20, 256, 256, 6},
 		"one in 20, many wanted":   {many, 20, 2048, 1600, 32},
 		"worker 0 alone":           {30_001, 40_000, 256, 1, 31},

@@ -50,16 +50,25 @@ func (picky) Check(namespace string) error { return fmt.Errorf("%q is not for me
 func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 	stores.Fail(t, kvassigner.LeaseStore(nil, "ä"), "kv is nil", `namespace "ä", allowed: 1 to 64`)
 	stores.Fail(t, kvassigner.LeaseStore(picky{newMemory()}, "a/b"), `"a/b" is not for me`, "allowed: 1 to 64")
-	down := newMemory()
-	down.takeDown(t)
-	stores.Fail(t, kvassigner.LeaseStore(down, namespace), "kvassigner: memory at ram:1: ", errDown.Error())
+	m := newMemory()
+	s := kvassigner.LeaseStore(m, namespace)
+	m.before = func(string) { m.takeDown(t) }
+	_, errSwap := s.Swap(t.Context(), leasestore.Row{}, stores.Sample(), time.Hour)
+	_, errStatus := s.Status(t.Context())
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	s := kvassigner.LeaseStore(newMemory(), namespace)
-	for i, err := range stores.EveryCall(ended, t, s, time.Minute) {
-		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "request failed") {
-			t.Errorf("call %d after the end of the context: %v", i, err)
+	_, errEnded := s.Load(ended, 4007)
+	for want, err := range map[string]error{
+		"cannot write " + rowKey(4007) + ": the store is down": errSwap,
+		"the store is down": errStatus,
+		"cannot read " + rowKey(4007) + ": request failed (context canceled)": errEnded,
+	} {
+		if want = "kvassigner: memory at ram:1: " + want; err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
 		}
+	}
+	if !errors.Is(errEnded, context.Canceled) || !errors.Is(errSwap, errDown) {
+		t.Errorf("%v, %v; want context.Canceled and errDown", errEnded, errSwap)
 	}
 	if got, want := fmt.Sprint(s), fmt.Sprintf("memory at ram:1, namespace %q", namespace); got != want {
 		t.Errorf("the store is called %s, want %s", got, want)
@@ -110,6 +119,16 @@ func TestLeaseStoreRefusesForeignRecords(t *testing.T) {
 				t.Errorf("%s with %s, call %d: %v; want %q", tt.key, tt.text, i, err, tt.want)
 			}
 		}
+	}
+}
+
+func TestSwapMetaOfANamespaceThatLooksAlikeIsFalse(t *testing.T) {
+	m, meta := newMemory(), leasestore.Meta{Version: 1, Token: "T"}
+	if ok, err := kvassigner.LeaseStore(m, "orders").SwapMeta(t.Context(), leasestore.Meta{}, meta); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if ok, err := kvassigner.LeaseStore(m, "Orders").SwapMeta(t.Context(), meta, meta); ok || err != nil {
+		t.Errorf("SwapMeta: %v, %v; want false", ok, err)
 	}
 }
 
