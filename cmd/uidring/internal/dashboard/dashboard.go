@@ -71,18 +71,31 @@ type About struct {
 }
 
 // A Page is the page of one service.
-type Page struct{ stream *stream }
+type Page struct {
+	feed    feed
+	servers *servers // nil: no list
+	about   []byte   // the event
+	done    <-chan struct{}
+}
 
 // New returns the page.
 func New(cfg Config) *Page {
 	cfg.Interval = cmp.Or(cfg.Interval, time.Second)
-	return &Page{newStream(cfg)}
+	p := &Page{
+		feed:  feed{cfg: cfg, limits: newLimits(cfg)},
+		about: event("about", newAbout(cfg, time.Now())),
+		done:  cfg.Done,
+	}
+	if cfg.Store != nil {
+		p.servers = &servers{store: cfg.Store, alloc: cfg.Allocator, asked: make(chan struct{}, 1), last: serverList{Servers: []server{}}}
+	}
+	return p
 }
 
 // Handlers returns the handler of each path of the page, for httpapi.Server.ServePage.
 func (p *Page) Handlers() map[string]http.Handler {
 	all := files()
-	all["/events"] = p.stream
+	all["/events"] = http.HandlerFunc(p.stream)
 	return all
 }
 
@@ -91,13 +104,13 @@ func (p *Page) Handlers() map[string]http.Handler {
 func (p *Page) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
-	if p.stream.servers != nil {
-		group.Go(func() { p.stream.servers.run(ctx) })
+	if p.servers != nil {
+		group.Go(func() { p.servers.run(ctx) })
 	}
 	for ctx.Err() == nil {
-		last := p.stream.feed.latest()
+		last := p.feed.latest()
 		select {
-		case <-time.After(time.Until(p.stream.feed.due(last))):
+		case <-time.After(time.Until(p.feed.due(last))):
 		case <-ctx.Done():
 		}
 	}

@@ -137,19 +137,12 @@ type stats struct {
 	Guarantee    string `json:"guarantee"`
 	Window       number `json:"window"` // null without a fence
 
-	Capacity      int   `json:"capacity,string"`
-	Remaining     int   `json:"remaining,string"`
-	Issued        int64 `json:"issued,string"`
-	Retired       int64 `json:"retired,string"`
-	PaddingPasses int64 `json:"paddingPasses,string"`
-	InlinePads    int64 `json:"inlinePads,string"`
-	RejectedTakes int64 `json:"rejectedTakes,string"`
-	RejectedPuts  int64 `json:"rejectedPuts,string"`
-	Renewals      int64 `json:"renewals,string"`
-	RenewFailures int64 `json:"renewFailures,string"`
+	Capacity  int   `json:"capacity,string"`
+	Remaining int   `json:"remaining,string"`
+	Issued    int64 `json:"issued,string"`
+	Retired   int64 `json:"retired,string"`
 
 	LastDelta int64 `json:"lastDelta,string"`
-	Expiring  bool  `json:"expiring"`
 
 	Segments []segmentStats `json:"segments,omitempty"`
 }
@@ -179,22 +172,15 @@ func newStats(r *reading) *stats {
 			Time: seconds(r.at), Rate: none(), Fill: number(100 * float64(s.Remaining) / float64(s.Capacity)), Ahead: number(s.Ahead.Seconds()),
 			WindowLasts: none(), Requests: none(), Refused: none(), Failed: none(),
 		},
-		WorkerID:      s.WorkerID,
-		DatacenterID:  s.DatacenterID,
-		Guarantee:     s.Guarantee.String(),
-		Window:        none(),
-		Capacity:      s.Capacity,
-		Remaining:     s.Remaining,
-		Issued:        s.Issued,
-		Retired:       s.Retired,
-		PaddingPasses: s.PaddingPasses,
-		InlinePads:    s.InlinePads,
-		RejectedTakes: s.RejectedTakes,
-		RejectedPuts:  s.RejectedPuts,
-		Renewals:      s.Renewals,
-		RenewFailures: s.RenewFailures,
-		LastDelta:     s.LastDelta,
-		Expiring:      s.Expiring,
+		WorkerID:     s.WorkerID,
+		DatacenterID: s.DatacenterID,
+		Guarantee:    s.Guarantee.String(),
+		Window:       none(),
+		Capacity:     s.Capacity,
+		Remaining:    s.Remaining,
+		Issued:       s.Issued,
+		Retired:      s.Retired,
+		LastDelta:    s.LastDelta,
 	}
 	if s.Limit != assigner.Unlimited {
 		values.Window, values.WindowLasts = number(s.Window.Seconds()), number(s.WindowLasts.Seconds())

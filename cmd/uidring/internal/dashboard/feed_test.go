@@ -31,15 +31,15 @@ func TestRunKeepsTheHistory(t *testing.T) {
 		}{{10 * time.Second, 11}, {10 * time.Minute, 611}, {time.Hour, 900}} {
 			time.Sleep(test.after)
 			synctest.Wait()
-			p.stream.feed.mu.Lock() // for the race detector
-			h := p.stream.feed.history
+			p.feed.mu.Lock() // for the race detector
+			h := p.feed.history
 			if n := len(h); n != test.want || float64(h[n-1].Time-h[0].Time) != float64(n-1) {
 				t.Errorf("%d readings from %v to %v, want the last %d, one per second", n, h[0].Time, h[n-1].Time, test.want)
 			}
 			if last := h[len(h)-1]; last.Rate != 1000 || last.Fill != 50 {
 				t.Errorf("the last reading has rate %v and fill %v, want 1000 and 50", last.Rate, last.Fill)
 			}
-			p.stream.feed.mu.Unlock()
+			p.feed.mu.Unlock()
 		}
 		cancel()
 		<-ended

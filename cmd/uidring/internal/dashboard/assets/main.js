@@ -15,17 +15,6 @@ const guarantees = {
   fenced: 'safe on a durable store, whatever clocks and pauses do',
 };
 
-const counters = [
-  ['issued', 'Issued', 'IDs returned to callers'],
-  ['retired', 'Retired', 'IDs dropped unused: stale, or of a worker ID that was given up'],
-  ['paddingPasses', 'Padding passes', 'that put at least one block of IDs'],
-  ['inlinePads', 'Inline pads', 'blocks put by callers that had found the ring empty'],
-  ['rejectedTakes', 'Rejected takes', 'requests that the generator had no ID for'],
-  ['rejectedPuts', 'Rejected puts', 'padding passes that had to leave room in the ring'],
-  ['renewals', 'Renewals', 'of the worker ID'],
-  ['renewFailures', 'Failed renewals', 'calls to the store of worker IDs that failed'],
-];
-
 let about = null; // the event "about"
 let reading = null; // the last event "stats"
 let mounted = false;
@@ -211,7 +200,6 @@ function update(stats) {
   worker(stats);
   table();
   segments(stats.segments ?? []);
-  list($('counters'), counters.map(([key, name, meaning]) => [name, integer(stats[key]), meaning]));
 }
 
 // servers takes the event "servers". The list is the last one if the store has failed since.
