@@ -136,7 +136,7 @@ func TestLogRecords(t *testing.T) {
 		r.first = 1
 		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
 			if n == 1 {
-				return assigner.Grant{}, &retry{fmt.Errorf("%w: worker 77 for 40s more: the store is another one", assigner.ErrQuarantined), 40 * time.Second}
+				return assigner.Grant{}, &retry{fmt.Errorf("%w: the store is another one", assigner.ErrQuarantined), 40 * time.Second}
 			}
 			return r.fresh(n), nil
 		}
@@ -166,7 +166,7 @@ level=WARN msg="worker ID: call to the store failed" worker=1 error="connection 
 level=INFO msg="worker ID: the store answers again" worker=1
 level=ERROR msg="panic in Trace.LeaseKept" panic="a mistake" stack="(of a goroutine)"
 level=ERROR msg="worker ID lost" worker=1 error="assigner: worker row lost: taken over by \"b\""
-level=WARN msg="waiting for a worker ID" retry=40s error="assigner: worker ID in quarantine: worker 77 for 40s more: the store is another one"
+level=WARN msg="waiting for a worker ID" retry=40s error="assigner: worker ID in quarantine: the store is another one, retry after 40s"
 level=INFO msg="worker ID assigned" worker=3 datacenter=0 guarantee=fresh
 level=WARN msg="the delta field is used up within a year" expires=2034-07-04T21:24:16.000Z layout=28/0/30/5@1s
 level=INFO msg="worker ID invalidated" worker=3
