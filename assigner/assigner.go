@@ -74,8 +74,8 @@ type Lease interface {
 	// ErrWorkerRowLost ends the lease; do not renew it again. The holder of a fenced grant may go
 	// on up to Limit, because its successor starts above it; call Grant again, since the lease may
 	// have lowered Limit. It must stop at once and drop prepared IDs when the grant has no fence,
-	// or when the error is also ErrFenceRegressed, ErrRowMissing or ErrNamespaceRecreated.
-	// After any other error the lease stands as it was.
+	// or when the error is also ErrFenceRegressed, ErrRowMissing or ErrNamespaceRecreated of
+	// package leasestore. After any other error the lease stands as it was.
 	Renew(ctx context.Context, used, want int64) error
 	// Release gives the worker ID back; used is the highest delta of which the holder issued IDs.
 	Release(ctx context.Context, used int64) error
@@ -127,7 +127,7 @@ func (g Guarantee) String() string {
 }
 
 // Errors that assigners and generators return. Each is wrapped in a text that names the worker ID,
-// key or row, and the remedy.
+// key or row, and the remedy. The errors of package leasestore are about the store.
 var (
 	// ErrWorkerOutOfRange: the worker ID does not fit the worker field of the layout.
 	ErrWorkerOutOfRange = errors.New("assigner: worker ID out of range")
@@ -142,23 +142,11 @@ var (
 	ErrWorkerRowLost = errors.New("assigner: worker row lost")
 	// ErrLayoutMismatch: the store is pinned to another layout, unit, epoch or datacenter.
 	ErrLayoutMismatch = errors.New("assigner: layout mismatch")
-	// ErrStoreNotDurable: the store may forget commits that it has acknowledged, and would then
-	// give out a worker ID twice; or it is read-only.
-	ErrStoreNotDurable = errors.New("assigner: store not durable")
-	// ErrNamespaceRecreated: the namespace was deleted and created again. It comes with
-	// ErrWorkerRowLost.
-	ErrNamespaceRecreated = errors.New("assigner: namespace recreated")
-	// ErrFenceRegressed: a restore, or a failover that lost commits, has set the store back to an
-	// earlier state. It comes with ErrWorkerRowLost.
-	ErrFenceRegressed = errors.New("assigner: fence regressed")
 	// ErrWorkerAheadOfClock: the fences of all free worker IDs are further ahead of the clock than
 	// LeaseConfig.MaxLead allows.
 	ErrWorkerAheadOfClock = errors.New("assigner: worker ID ahead of the clock")
-	// ErrClockSkew: the clocks of this host and of the store differ by more than
-	// LeaseConfig.MaxSkew.
-	ErrClockSkew = errors.New("assigner: clock skew")
 	// ErrQuarantined: the store may have forgotten an earlier holder of the worker ID, which must
-	// not be used yet. It comes as a [*QuarantineError].
+	// not be used yet. Call Assign of the same assigner again after RetryAfter.
 	ErrQuarantined = errors.New("assigner: worker ID in quarantine")
 	// ErrUnfencedReuse: the worker ID is reused after a restart, and no fence keeps the new process
 	// above the IDs of the old one.

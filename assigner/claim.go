@@ -15,13 +15,11 @@ import (
 
 // A claim is one call of Assign.
 type claim struct {
-	terms
-	ctx    context.Context
-	number int64 // the worker ID to take, with Fenced
-	began  instant
-	status leasestore.Status
-	meta   leasestore.Meta
-	now    int64 // the delta at the start of the claim, by this host's clock
+	horizon // at the start of the claim
+	ctx     context.Context
+	number  int64 // the worker ID to take, with Fenced
+	began   instant
+	meta    leasestore.Meta
 
 	herd
 	ahead   int   // expired rows with fences too far ahead of the clock
@@ -31,7 +29,7 @@ type claim struct {
 // run takes a lease. It prefers a kept lease whose quarantine is over.
 func (c *claim) run() (l *lease, err error) {
 	c.began = c.clock()
-	if c.status, c.now, err = c.look(c.ctx); err != nil {
+	if c.horizon, err = c.look(c.ctx); err != nil {
 		return nil, err
 	}
 	if faults := c.status.Faults; len(faults) > 0 {
@@ -90,6 +88,11 @@ func (c *claim) from(p pool) (*lease, error) {
 	}
 }
 
+// until returns how long a row with this fence is out of bounds.
+func (c *claim) until(fence int64) time.Duration {
+	return c.alloc.Time(fence).Sub(c.alloc.Time(c.farthest(c.meta.Fence))) // saturates, unlike a product
+}
+
 // usedUp reports whether all worker IDs of the layout have been given out.
 func (c *claim) usedUp() bool { return c.meta.NextWorkerID > c.domain.MaxWorkerID() }
 
@@ -98,41 +101,10 @@ func (c *claim) none() error {
 	all := c.domain.MaxWorkerID() - c.cfg.FirstWorkerID + 1
 	if c.ahead > 0 {
 		return passing{fmt.Errorf("%w: all %d have been given out, and the fences of %d free ones are more than %v ahead; wait for the "+
-			"clock, set MaxAhead in the generators, or raise MaxLead", ErrWorkerAheadOfClock, all, c.ahead, c.lead(c.status)), c.until(c.nearest)}
+			"clock, set MaxAhead in the generators, or raise MaxLead", ErrWorkerAheadOfClock, all, c.ahead, c.lead()), c.until(c.nearest)}
 	}
 	return passing{fmt.Errorf("%w: all %d have been given out, and none is free; wait until one is released, or use a layout with more "+
 		"worker bits, in another namespace and with another DatacenterID or Epoch", ErrWorkersExhausted, all), time.Second}
-}
-
-// lead returns how far ahead of the clock the fence of a free row may lie. If the store has an
-// identity, a server that lacks commits may replace it, and a quarantine then covers lead only, see
-// isolation. The default is the lead that a holder leaves behind if it keeps to the clock.
-func (t *terms) lead(status leasestore.Status) time.Duration {
-	switch {
-	case t.cfg.MaxLead > 0:
-		return t.cfg.MaxLead
-	case status.Identity != "" && !status.Lossy:
-		return 2 * t.window()
-	}
-	return 24 * time.Hour
-}
-
-// farthest returns the highest fence of a row that a claim may take. After a recovery all fences
-// are ahead of the clock, and the lead counts from the namespace's fence.
-func (c *claim) farthest() int64 {
-	return c.covered(c.alloc.Time(c.now), c.meta.Fence, c.lead(c.status))
-}
-
-// covered returns the delta that lies span above the clock or above the namespace's fence,
-// whichever is higher.
-func (t *terms) covered(clock time.Time, fence int64, span time.Duration) int64 {
-	most := t.alloc.MaxDelta()
-	return max(min(t.alloc.Delta(clock.Add(span)), most), above(fence, int64(span/t.domain.Layout.Unit), most))
-}
-
-// until returns how long a row with this fence is out of bounds.
-func (c *claim) until(fence int64) time.Duration {
-	return c.alloc.Time(fence).Sub(c.alloc.Time(c.farthest())) // saturates, unlike a product
 }
 
 const (
@@ -174,7 +146,7 @@ func (c *claim) usable(rows []leasestore.Row) []leasestore.Row {
 	for _, row := range rows {
 		switch {
 		case row.Expires.After(c.status.Now), row.WorkerID > c.domain.MaxWorkerID(), row.WorkerID >= c.meta.NextWorkerID:
-		case row.Fence > c.farthest():
+		case row.Fence > c.farthest(c.meta.Fence):
 			c.ahead++
 			c.nearest = min(c.nearest, row.Fence)
 		case c.suspicion(row) != "":
@@ -254,9 +226,9 @@ func (c *claim) fixed() (*lease, error) {
 		if err := c.taken(row); err != nil {
 			return nil, err
 		}
-		if row.Fence > c.farthest() {
+		if row.Fence > c.farthest(c.meta.Fence) {
 			return nil, passing{fmt.Errorf("%w: the fence of row %d is more than %v ahead; wait for the clock, set MaxAhead in the generator, or "+
-				"raise MaxLead", ErrWorkerAheadOfClock, workerID, c.lead(c.status)), c.until(row.Fence)}
+				"raise MaxLead", ErrWorkerAheadOfClock, workerID, c.lead()), c.until(row.Fence)}
 		}
 		row.WorkerID = workerID
 		if l, err := c.take(row); l != nil || err != nil {
@@ -310,8 +282,8 @@ func (c *claim) swap(old leasestore.Row) (*lease, bool, error) {
 // quarantine the lease has no deltas.
 func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 	fence := max(old.Fence, c.meta.Fence)
-	l = &lease{terms: c.terms, namespace: c.meta.Namespace, fence: c.meta.Fence, guarantee: GuaranteeFenced,
-		server: c.status.Identity, renewed: c.began, exclusive: c.holds()}
+	l = &lease{terms: *c.terms, namespace: c.meta.Namespace, fence: c.meta.Fence, guarantee: GuaranteeFenced,
+		server: c.status.Identity, renewed: c.began, safe: c.exclusive()}
 	if c.status.Lossy || len(c.status.Faults) > 0 {
 		l.guarantee = GuaranteeLossy
 	}
@@ -319,14 +291,14 @@ func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 	l.row = leasestore.Row{WorkerID: old.WorkerID, Version: old.Version + 1, Token: cryptorand.Text(), Owner: c.cfg.Owner, Holder: c.holder}
 	ttl = 2 * c.window()
 	if reason := c.suspicion(old); reason != "" {
-		isolation := c.isolation(c.status)
+		isolation := c.isolation()
 		ttl += isolation
-		l.exclusive += isolation
+		l.safe += isolation
 		l.quarantine = &quarantine{reason: reason}
 		l.row.Identity, l.row.Fence = old.Identity, fence
 	} else {
 		l.row.Identity = c.status.Identity
-		l.row.Fence = max(fence, c.reach(c.status, max(fence, c.now), c.units()))
+		l.row.Fence = max(fence, c.reach(max(fence, c.now), c.units()))
 	}
 	l.first, l.limit = fence+1, l.row.Fence
 	return l, ttl
@@ -382,8 +354,8 @@ func (c *claim) lookAgain(l *lease) error {
 	}
 	if l.quarantine != nil {
 		c.status = status
-		isolation := c.isolation(status)
-		forgotten := c.covered(status.Now, l.fence, isolation)
+		isolation := c.isolation()
+		forgotten := c.beyond(status.Now, l.fence, isolation)
 		l.quarantine.begin(status, c.clock(), isolation, forgotten)
 		l.first = max(l.first, forgotten+1)
 	}

@@ -263,7 +263,7 @@ func TestAssignRejectsAClockThatIsOff(t *testing.T) {
 			}
 			continue
 		}
-		wantError(t, err, ErrClockSkew, row.text, "1m0s either way")
+		wantError(t, err, leasestore.ErrClockSkew, row.text, "1m0s either way")
 		if len(s.rows) > 0 {
 			t.Error("a row was taken all the same")
 		}
@@ -275,11 +275,11 @@ func TestAssignOnAStoreWithFaults(t *testing.T) {
 	s.pin(0)
 	s.status.Faults = []string{"sync_binlog is 0", "read_only is on"}
 	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantError(t, err, ErrStoreNotDurable, "sync_binlog is 0; read_only is on", "AllowUndurable")
+	wantError(t, err, leasestore.ErrNotDurable, "sync_binlog is 0; read_only is on", "AllowUndurable")
 
 	s.status.Faults = s.status.Faults[:1]
 	_, err = clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantError(t, err, ErrStoreNotDurable, "sync_binlog is 0;")
+	wantError(t, err, leasestore.ErrNotDurable, "sync_binlog is 0;")
 	l := take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true})))
 	want := Grant{WorkerID: 0, First: 1, Limit: 1030, Guarantee: GuaranteeLossy, Reusable: true}
 	if g := l.Grant(); g != want {

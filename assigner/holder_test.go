@@ -3,6 +3,8 @@ package assigner
 import (
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // A holder that was cut off comes back to a server that lacks the claim of its successor. The new
@@ -102,9 +104,9 @@ func TestAssignRejectsAHostBehindTheLastWrite(t *testing.T) {
 	s := newMemStore()
 	s.status.Seen = memTime(memStart + 62)
 	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantError(t, err, ErrClockSkew, "last written at 2026-01-01T00:17:42Z", "1m2s", "allowed: 1m0s")
+	wantError(t, err, leasestore.ErrClockSkew, "last written at 2026-01-01T00:17:42Z", "1m2s", "allowed: 1m0s")
 	s.status.Seen = memTime(memStart + 61)
 	l := take(t, clocked(Leased(s, LeaseConfig{})))
 	s.status.Seen = memTime(memStart + 62)
-	wantError(t, l.Renew(t.Context(), 1010, 1018), ErrClockSkew, "last written")
+	wantError(t, l.Renew(t.Context(), 1010, 1018), leasestore.ErrClockSkew, "last written")
 }

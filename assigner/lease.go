@@ -6,69 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/bitsalloc"
 )
-
-// terms are common to all leases of an assigner for a domain.
-type terms struct {
-	*leaser
-	domain Domain
-	alloc  *bitsalloc.Allocator
-}
-
-// window returns LeaseConfig.Window, at least one unit.
-func (t *terms) window() time.Duration { return max(t.cfg.Window, t.domain.Layout.Unit) }
-
-// units returns the window in units.
-func (t *terms) units() int64 { return int64(t.window() / t.domain.Layout.Unit) }
-
-// look returns the server's status and the present delta by this host's clock. It returns an error
-// for a store with faults, and when the clocks disagree.
-func (t *terms) look(ctx context.Context) (leasestore.Status, int64, error) {
-	status, err := t.store.Status(ctx)
-	if err != nil {
-		return status, 0, fmt.Errorf("assigner: read the status of the store: %w", err)
-	}
-	if len(status.Faults) > 0 && !t.cfg.AllowUndurable {
-		return status, 0, fmt.Errorf("%w: %s; correct the settings, or set AllowUndurable to accept the risk", ErrStoreNotDurable, strings.Join(status.Faults, "; "))
-	}
-	now := t.domain.Now()
-	bound := t.cfg.MaxSkew + t.domain.Layout.Unit
-	if skew := t.alloc.Time(now).Sub(status.Now); skew.Abs() > bound {
-		side := "ahead of"
-		if skew < 0 {
-			side = "behind"
-		}
-		return status, 0, fmt.Errorf("%w: this host is %v %s the store, allowed: %v either way; correct the clock that is wrong",
-			ErrClockSkew, skew.Abs(), side, t.cfg.MaxSkew)
-	}
-	if behind := status.Seen.Sub(status.Now); behind > bound {
-		return status, 0, fmt.Errorf("%w: the store was last written at %s, and it is %s here, %v earlier, allowed: %v; correct the "+
-			"clock that is wrong, here or on the host that wrote", ErrClockSkew, stamp(status.Seen), stamp(status.Now), behind, t.cfg.MaxSkew)
-	}
-	return status, now, nil
-}
-
-// reach returns the fence for use up to span above delta. A lossy store bounds it by its own clock,
-// so that grants that it has forgotten lie in the past when the next holder leaves quarantine.
-func (t *terms) reach(status leasestore.Status, delta, span int64) int64 {
-	most := t.alloc.MaxDelta()
-	if status.Lossy {
-		most = min(most, t.alloc.Delta(status.Now)+t.units())
-	}
-	return above(delta, span, most)
-}
-
-// above returns delta + span, but at most most.
-func above(delta, span, most int64) int64 {
-	return delta + min(span, most-delta)
-}
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // A lease is the holder's side of a row. The limit of its grant is the fence of the row as last
 // proved: by an acknowledged swap, or by a read that shows the lease's version and token.
@@ -82,10 +23,10 @@ type lease struct {
 	pace         pace           // at the last proof
 	server       string         // the server's identity at the last proof
 
-	// For the time exclusive after renewed, the row cannot have another holder. renewed is the
-	// start of the call that proved the row last.
-	renewed   instant
-	exclusive time.Duration
+	// For the time safe after renewed, the row cannot have another holder. renewed is the start of
+	// the call that proved the row last.
+	renewed instant
+	safe    time.Duration
 	// tried are the swaps from row without an answer; each may still take effect. Another process,
 	// such as a copy of this one, has set any higher fence that is not in tried.
 	tried []attempt
@@ -110,68 +51,63 @@ func (l *lease) RenewWithin() time.Duration { return l.window() }
 // from expiring.
 func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	began, at := l.clock(), l.domain.Now() // when used was read
-	status, now, err := l.look(ctx)
+	h, err := l.look(ctx)
 	if err != nil {
 		return err
 	}
-	if err := l.checkStillHeld(status); err != nil {
+	if err := l.checkStillHeld(&h); err != nil {
 		return err
 	}
 	pace := l.pace.follow(max(used, at), at, l.units(), l.alloc.MaxDelta())
-	used = max(used, now)
+	used = max(used, h.now)
 	// Limit want, which may come from a clock that was wrong for a moment. MaxSkew is always
 	// allowed.
 	skew := int64(2 * l.cfg.MaxSkew / l.domain.Layout.Unit)
-	most := l.most(status, used, now)
+	most := h.most(used, l.fence)
 	want = min(want, most, above(max(used, l.row.Fence), max(4*pace.span, skew), l.alloc.MaxDelta()))
 	next := l.row
-	next.Identity = status.Identity // a row that matches has lost no commit
+	next.Identity = h.status.Identity // a row that matches has lost no commit
 	// Raise it by one unit at least: a late swap from the old row must fail, see Revoke.
-	next.Fence = max(l.row.Fence, l.reach(status, l.row.Fence, 1), l.reach(status, want, 0), min(most, l.reach(status, used, 2*pace.span)))
+	next.Fence = max(l.row.Fence, h.reach(l.row.Fence, 1), h.reach(want, 0), min(most, h.reach(used, 2*pace.span)))
 	proved, err := l.raise(ctx, next, want, began)
 	if err != nil {
 		return err
 	}
-	if status.Identity != "" { // the server may have moved between the two calls
-		if status, _, err = l.look(ctx); err != nil {
+	if h.status.Identity != "" { // the server may have moved between the two calls
+		if h, err = l.look(ctx); err != nil {
 			return err
 		}
 	}
-	if err := l.checkStillHeld(status); err != nil {
+	if err := l.checkStillHeld(&h); err != nil {
 		return err
 	}
 	l.limit = l.row.Fence
-	l.pace, l.server, l.renewed, l.exclusive = pace, status.Identity, proved, l.holds()
+	l.pace, l.server, l.renewed, l.safe = pace, h.status.Identity, proved, l.exclusive()
 	return nil
 }
-
-// holds returns how long after the start of a renewal the row cannot have another holder. The row
-// expires after two windows by the store's clock, which starts later. Half a window is held back,
-// since clocks run at different speeds.
-func (t *terms) holds() time.Duration { return 3 * t.window() / 2 }
 
 // checkStillHeld ends the lease if another process may have had the row meanwhile and the store may
 // have forgotten that process: on another server, and on a lossy store. It uses both clocks of this
 // host, and not the server's clock: a new server's clock may be slow. A second process of the same
 // owner takes a row at once, so a Fenced lease ends whenever the server changes.
-func (l *lease) checkStillHeld(status leasestore.Status) error {
-	moved := status.Identity != l.server
-	if !status.Lossy && !moved {
+func (l *lease) checkStillHeld(h *horizon) error {
+	moved := h.status.Identity != l.server
+	if !h.status.Lossy && !moved {
 		return nil
 	}
 	elapsed := l.clock().longest(l.renewed)
-	if elapsed < l.exclusive && (status.Lossy || !l.atOnce) {
+	if elapsed < l.safe && (h.status.Lossy || !l.atOnce) {
 		return nil
 	}
 	if moved {
 		// A successor on the new server starts above the deltas that its quarantine covers. The
 		// quarantine started after the last renewal of this lease.
-		l.limit = min(l.limit, l.covered(l.renewed.wall, l.fence, l.isolation(status)-l.cfg.MaxSkew))
+		l.limit = min(l.limit, h.beyond(l.renewed.wall, l.fence, h.isolation()-l.cfg.MaxSkew))
 		return fmt.Errorf("%w: row %d: the server was %q and is %q, and may have lost a claim: the last renewal began %v ago, allowed: less than %v",
-			ErrWorkerRowLost, l.row.WorkerID, l.server, status.Identity, elapsed, l.exclusive)
+			ErrWorkerRowLost, l.row.WorkerID, l.server, h.status.Identity, elapsed, l.safe)
 	}
 	return fmt.Errorf("%w: row %d was renewed %v ago on a store that may forget, allowed: less than %v; by now it may have another holder",
-		ErrWorkerRowLost, l.row.WorkerID, elapsed, l.exclusive)
+		ErrWorkerRowLost, l.row.WorkerID, elapsed, l.safe)
 }
 
 // raise swaps the row for next. If an earlier swap has taken effect late and reaches want, raise
@@ -248,14 +184,14 @@ func (l *lease) check(ctx context.Context, found leasestore.Row) error {
 			return fmt.Errorf("assigner: read the meta row: %w", err)
 		}
 		if meta.Namespace != l.namespace {
-			return lost(ErrNamespaceRecreated, "namespace %q, here %q; never delete rows: fences are lost with them", meta.Namespace, l.namespace)
+			return lost(leasestore.ErrNamespaceRecreated, "namespace %q, here %q; never delete rows: fences are lost with them", meta.Namespace, l.namespace)
 		}
 		return lost(leasestore.ErrRowMissing, "never delete rows: fences are lost with them")
 	case found.Version == l.row.Version && found.Token != l.row.Token && found.Token != "":
-		return lost(ErrFenceRegressed, "version %d belongs to %q, and belonged to this lease: the store went back to an earlier state; run Recover",
+		return lost(leasestore.ErrFenceRegressed, "version %d belongs to %q, and belonged to this lease: the store went back to an earlier state; run Recover",
 			found.Version, found.Owner)
 	case found.Version < l.row.Version || found.Fence < l.row.Fence:
-		return lost(ErrFenceRegressed, "version %d and fence %d, here %d and %d: the store went back to an earlier state, "+
+		return lost(leasestore.ErrFenceRegressed, "version %d and fence %d, here %d and %d: the store went back to an earlier state, "+
 			"by a restore or a failover; run Recover", found.Version, found.Fence, l.row.Version, l.row.Fence)
 	case found.Revoked():
 		return fmt.Errorf("%w: row %d has been revoked", ErrWorkerRowLost, l.row.WorkerID)

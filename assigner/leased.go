@@ -171,7 +171,7 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 		return nil, fmt.Errorf("%w: FirstWorkerID %d, allowed with layout %v: 0 to %d", ErrWorkerOutOfRange, a.cfg.FirstWorkerID, d.Layout, d.MaxWorkerID())
 	}
 	for {
-		c := &claim{terms: terms{leaser: a, domain: d, alloc: alloc}, ctx: ctx}
+		c := &claim{horizon: horizon{terms: &terms{leaser: a, domain: d, alloc: alloc}}, ctx: ctx}
 		if a.source != nil {
 			if c.number, err = a.number(ctx, d); err != nil {
 				return nil, err

@@ -9,25 +9,6 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-// A QuarantineError reports how much longer a worker ID must not be used. It wraps
-// [ErrQuarantined]. The assigner keeps the worker ID for a caller that calls Assign again after
-// that time.
-type QuarantineError struct {
-	WorkerID  int64
-	Remaining time.Duration
-	Reason    string
-}
-
-// RetryAfter returns Remaining, the time after which generators call Assign again.
-func (e *QuarantineError) RetryAfter() time.Duration { return e.Remaining }
-
-func (e *QuarantineError) Error() string {
-	return fmt.Sprintf("%v: worker %d for %v more: %s", ErrQuarantined, e.WorkerID, e.Remaining, e.Reason)
-}
-
-// Unwrap returns ErrQuarantined.
-func (e *QuarantineError) Unwrap() error { return ErrQuarantined }
-
 // passing is a temporary error of Assign, such as when all worker IDs are held. Generators look for
 // its method RetryAfter.
 type passing struct {
@@ -39,6 +20,16 @@ func (e passing) Unwrap() error { return e.error }
 
 // RetryAfter returns the time after which Assign may succeed.
 func (e passing) RetryAfter() time.Duration { return e.after }
+
+// inQuarantine is a type of its own, since generators log an error that passes when its type
+// changes.
+type inQuarantine struct{ passing }
+
+// quarantined returns the error for a worker ID that must not be used yet. The assigner keeps it
+// for a caller that calls Assign again after that time.
+func quarantined(workerID int64, remaining time.Duration, reason string) error {
+	return inQuarantine{passing{fmt.Errorf("%w: worker %d for %v more: %s", ErrQuarantined, workerID, remaining, reason), remaining}}
+}
 
 // suspicion returns the reason why a store may have forgotten the last holder of a row, or "".
 func (c *claim) suspicion(row leasestore.Row) string {
@@ -77,29 +68,8 @@ func (q *quarantine) remaining(status leasestore.Status, now instant) time.Durat
 	return max(q.until.Sub(status.Now), q.lasts-now.shortest(q.began))
 }
 
-// isolation returns how long a quarantine lasts. On a server that may lack commits it covers every
-// grant of a holder that never ran further ahead of the clock than lead, see most. MaxSkew covers
-// the difference of clocks. A lossy store bounds grants by its own clock.
-func (t *terms) isolation(status leasestore.Status) time.Duration {
-	if status.Lossy {
-		return t.window() + t.cfg.MaxSkew
-	}
-	return t.lead(status) + 2*t.window() + t.domain.Layout.Unit + t.cfg.MaxSkew
-}
-
-// most returns the highest fence for a holder that has used deltas up to used, when the clock is at
-// now: two windows above lead, as far as a quarantine covers, unless the holder itself is further
-// ahead of the clock than lead.
-func (l *lease) most(status leasestore.Status, used, now int64) int64 {
-	clock, lead := l.alloc.Time(now), l.lead(status)
-	if used > l.covered(clock, l.fence, lead) {
-		return l.alloc.MaxDelta()
-	}
-	return l.covered(clock, l.fence, lead+2*l.window())
-}
-
 func (l *lease) remains(status leasestore.Status) error {
-	return &QuarantineError{WorkerID: l.row.WorkerID, Remaining: l.quarantine.remaining(status, l.clock()), Reason: l.quarantine.reason}
+	return quarantined(l.row.WorkerID, l.quarantine.remaining(status, l.clock()), l.quarantine.reason)
 }
 
 // keep stores a lease in quarantine for a later call of Assign, ordered by the end of the
@@ -123,7 +93,7 @@ func (c *claim) pick() *lease {
 	}
 	l := c.waiting[0]
 	c.waiting = slices.Delete(c.waiting, 0, 1)
-	l.terms = c.terms
+	l.terms = *c.terms
 	return l
 }
 

@@ -3,6 +3,7 @@ package assigner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -14,14 +15,11 @@ import (
 func wantQuarantine(t *testing.T, a Assigner, worker int64, remaining time.Duration) {
 	t.Helper()
 	l, err := a.Assign(t.Context(), memDomain())
-	q, ok := errors.AsType[*QuarantineError](err)
-	if !ok || !errors.Is(err, ErrQuarantined) || l != nil {
-		t.Fatalf("Assign = %v, %v, want a QuarantineError", l, err)
+	if l != nil {
+		t.Errorf("lease %v, want none", l)
 	}
+	wantError(t, err, ErrQuarantined, fmt.Sprintf(": worker %d for %v more: the store ", worker, remaining))
 	wantRetry(t, err, remaining)
-	if q.WorkerID != worker || q.Reason == "" {
-		t.Errorf("%+v, want worker %d for %v", q, worker, remaining)
-	}
 }
 
 // at sets the clocks of the store and of the host.

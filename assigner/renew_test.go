@@ -153,23 +153,23 @@ func TestRenewEndsTheLeaseWhen(t *testing.T) {
 		},
 		"all was deleted": {
 			func(s *memStore) { delete(s.rows, 0); s.meta = leasestore.Meta{} },
-			ErrNamespaceRecreated, []string{"row 0", "never delete rows"},
+			leasestore.ErrNamespaceRecreated, []string{"row 0", "never delete rows"},
 		},
 		"all was made anew": {
 			func(s *memStore) { delete(s.rows, 0); s.meta.Namespace = "other" },
-			ErrNamespaceRecreated, []string{`namespace "other"`},
+			leasestore.ErrNamespaceRecreated, []string{`namespace "other"`},
 		},
 		"the fence has gone back": {
 			func(s *memStore) { r := s.rows[0]; r.Fence = 1029; s.put(r) },
-			ErrFenceRegressed, []string{"fence 1029", "1030", "run Recover"},
+			leasestore.ErrFenceRegressed, []string{"fence 1029", "1030", "run Recover"},
 		},
 		"the version has gone back": {
 			func(s *memStore) { r := s.rows[0]; r.Version = 1; r.Fence = 2000; s.put(r) },
-			ErrFenceRegressed, []string{"version 1 and fence 2000, here 2 and 1030"},
+			leasestore.ErrFenceRegressed, []string{"version 1 and fence 2000, here 2 and 1030"},
 		},
 		"the row was reset and has grown back": {
 			func(s *memStore) { r := s.rows[0]; r.Token = "U"; s.put(r) },
-			ErrFenceRegressed, []string{"version 2 belongs to", "went back"},
+			leasestore.ErrFenceRegressed, []string{"version 2 belongs to", "went back"},
 		},
 		"a copy of the process has released the row": {
 			func(s *memStore) { r := s.rows[0]; r.Token = ""; s.put(r) },
@@ -197,7 +197,7 @@ func TestRenewEndsTheLeaseWhen(t *testing.T) {
 			if h.s.rows[0] != before {
 				t.Errorf("row = %+v, want it as it was, %+v", h.s.rows[0], before)
 			}
-			for _, sentinel := range []error{leasestore.ErrRowMissing, ErrNamespaceRecreated, ErrFenceRegressed} {
+			for _, sentinel := range []error{leasestore.ErrRowMissing, leasestore.ErrNamespaceRecreated, leasestore.ErrFenceRegressed} {
 				if errors.Is(err, sentinel) != (sentinel == row.sentinel) {
 					t.Errorf("errors.Is(%v, %v) = %t", err, sentinel, errors.Is(err, sentinel))
 				}
@@ -271,7 +271,7 @@ func TestRenewCountsFromTheRenewalThatItFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := h.l.(*lease)
-	if safe, expires := l.renewed.wall.Add(l.exclusive), h.s.rows[0].Expires; safe.After(expires) {
+	if safe, expires := l.renewed.wall.Add(l.safe), h.s.rows[0].Expires; safe.After(expires) {
 		t.Errorf("sure until %v, the row expires at %v", safe, expires)
 	}
 }

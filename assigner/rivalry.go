@@ -18,6 +18,10 @@ type rivalry struct {
 // yieldAfter is the number of successive losses after which an assigner yields.
 const yieldAfter = 2
 
+// rivalWindows is the number of windows within which two losses are successive. A process notices a
+// loss when it renews, up to a window after the takeover, and may have renewed a window before it.
+const rivalWindows = 4
+
 // lostTo counts a loss of the row to another process of the same owner.
 func (a *leaser) lostTo(found leasestore.Row) {
 	if found.Owner != a.cfg.Owner {
@@ -32,10 +36,6 @@ func (a *leaser) lostTo(found leasestore.Row) {
 	a.rival.losses++
 	a.rival.last = now
 }
-
-// rivalWindows is the number of windows within which two losses are successive. A process notices a
-// loss when it renews, up to a window after the takeover, and may have renewed a window before it.
-const rivalWindows = 4
 
 // yields reports whether this assigner leaves the row to the other process until the row is free or
 // has expired.
@@ -66,37 +66,21 @@ func (c *claim) taken(row leasestore.Row) error {
 			"stop one of the two, or give each a worker ID and an owner of its own", ErrWorkerInUse, row.WorkerID, row.Holder, row.Owner,
 			yieldAfter)
 	case c.status.Lossy:
-		return &QuarantineError{row.WorkerID, row.Expires.Sub(c.status.Now), "the store may have forgotten a takeover by another process of the same owner"}
+		return quarantined(row.WorkerID, row.Expires.Sub(c.status.Now), "the store may have forgotten a takeover by another process of the same owner")
 	}
 	return nil
 }
 
-// fencedHere records the leases of Fenced assigners that generators of this process hold, and nil
-// during a claim. Without it, a second generator of the same owner would take the row from the
-// first in turns.
-var fencedHere = processLeases{leases: make(map[fencedKey]*lease)}
-
-type processLeases struct {
-	sync.Mutex
-	leases map[fencedKey]*lease
-}
-
-// forget deletes an entry unless another lease has replaced it.
-func (p *processLeases) forget(key fencedKey, l *lease) {
-	p.Lock()
-	defer p.Unlock()
-	if p.leases[key] == l {
-		delete(p.leases, key)
-	}
-}
+// fencedHere has the leases of Fenced assigners that generators of this process hold, by fencedKey,
+// and a nil *lease during a claim. Without it, a second generator of the same owner would take the
+// row from the first in turns.
+var fencedHere sync.Map
 
 type fencedKey struct {
 	namespace string // Meta.Namespace
 	workerID  int64
 	owner     string
 }
-
-func (l *lease) key() fencedKey { return fencedKey{l.namespace, l.row.WorkerID, l.cfg.Owner} }
 
 // reserve returns an error when a generator of this process holds or claims the row for the same
 // owner. The caller of reserve calls end when the claim has ended.
@@ -105,23 +89,20 @@ func (c *claim) reserve(workerID int64) (end func(), err error) {
 		return func() {}, nil
 	}
 	key := fencedKey{c.meta.Namespace, workerID, c.cfg.Owner}
-	fencedHere.Lock()
-	defer fencedHere.Unlock()
-	if _, taken := fencedHere.leases[key]; taken {
+	if _, taken := fencedHere.LoadOrStore(key, (*lease)(nil)); taken {
 		return nil, fmt.Errorf("%w: a generator of this process holds row %d for owner %q; share it, or close it first", ErrWorkerInUse, workerID, c.cfg.Owner)
 	}
-	fencedHere.leases[key] = nil
-	return func() { fencedHere.forget(key, nil) }, nil
+	return func() { fencedHere.CompareAndDelete(key, (*lease)(nil)) }, nil
 }
 
 // enter records a lease in fencedHere until Abandon.
 func (c *claim) enter(l *lease) {
 	if l != nil && c.atOnce && c.domain.Registered {
-		fencedHere.Lock()
-		defer fencedHere.Unlock()
-		fencedHere.leases[l.key()] = l
+		fencedHere.Store(l.key(), l)
 	}
 }
 
 // Abandon frees the entry of the lease, see [Lease].
-func (l *lease) Abandon() { fencedHere.forget(l.key(), l) }
+func (l *lease) Abandon() { fencedHere.CompareAndDelete(l.key(), l) }
+
+func (l *lease) key() fencedKey { return fencedKey{l.namespace, l.row.WorkerID, l.cfg.Owner} }

@@ -101,7 +101,7 @@ func (h *simHolder) assign() {
 	}
 	h.w.log("holder %d: Assign: %v", h.id, err)
 	if err != nil {
-		h.w.judge(err, ErrWorkerInUse, ErrWorkersExhausted, ErrClockSkew, ErrWorkerAheadOfClock, ErrQuarantined)
+		h.w.judge(err, ErrWorkerInUse, ErrWorkersExhausted, leasestore.ErrClockSkew, ErrWorkerAheadOfClock, ErrQuarantined)
 		return
 	}
 	h.lease, h.grant, h.proved, h.serial = lease, h.w.sim.grant(lease.Grant()), h.heard, h.w.newSerial()
@@ -167,12 +167,12 @@ func (h *simHolder) renew() {
 	case errors.Is(err, ErrWorkerRowLost):
 		h.w.losses++
 		h.grant.Limit = min(h.grant.Limit, h.lease.Grant().Limit) // still its own, while it looks for another lease
-		if errors.Is(err, ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing) || errors.Is(err, ErrNamespaceRecreated) {
+		if errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing) || errors.Is(err, leasestore.ErrNamespaceRecreated) {
 			h.grant = Grant{}
 		}
 		h.lease = nil
 	default:
-		h.w.judge(err, ErrClockSkew)
+		h.w.judge(err, leasestore.ErrClockSkew)
 		h.grant.Limit = h.w.sim.grant(h.lease.Grant()).Limit // may have risen all the same
 	}
 }

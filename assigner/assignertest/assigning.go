@@ -82,11 +82,11 @@ func tryAssign(t *testing.T, a assigner.Assigner, d assigner.Domain) (assigner.L
 func settle(ctx context.Context, a assigner.Assigner, d assigner.Domain) (assigner.Lease, error) {
 	for {
 		l, err := a.Assign(ctx, d)
-		held, ok := errors.AsType[*assigner.QuarantineError](err)
-		if !ok {
+		held, ok := err.(interface{ RetryAfter() time.Duration })
+		if !ok || !errors.Is(err, assigner.ErrQuarantined) {
 			return l, err
 		}
-		if !pause(ctx, held.Remaining) {
+		if !pause(ctx, held.RetryAfter()) {
 			return nil, errors.Join(err, ctx.Err())
 		}
 	}

@@ -14,7 +14,7 @@
 // # Limits
 //
 //   - A table of one region only: the replicas of a global table accept conflicting writes. Each
-//     claim and each renewal checks it, and fails with [assigner.ErrStoreNotDurable]. This covers
+//     claim and each renewal checks it, and fails with [leasestore.ErrNotDurable]. This covers
 //     global tables with strong consistency, too.
 //   - Tested with dynalite, a server with the API of DynamoDB, and not with DynamoDB itself.
 //   - A function of Lambda is frozen between requests, and its leases expire meanwhile. It then

@@ -22,9 +22,9 @@
 //     two clocks differ by a window or more, worker IDs are offered too late, or too early: then
 //     their holders lose them and take others. No ID is issued twice. The store records the time of
 //     the last write, and a host whose clock is behind that time by more than
-//     [assigner.LeaseConfig.MaxSkew] gets [assigner.ErrClockSkew]. A host whose clock is ahead does
-//     not notice. Its writes stop the other hosts until its clock is right and it writes again, or
-//     until an operator deletes uidring/seen/orders. Use NTP.
+//     [assigner.LeaseConfig.MaxSkew] gets [leasestore.ErrClockSkew]. A host whose clock is ahead
+//     does not notice. Its writes stop the other hosts until its clock is right and it writes
+//     again, or until an operator deletes uidring/seen/orders. Use NTP.
 //
 // etcd before 3.4.21 and 3.5.5 could lose acknowledged writes of a cluster with one member.
 //

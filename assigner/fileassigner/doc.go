@@ -23,7 +23,7 @@
 //
 // On Linux, Status reports file systems as faults if they are not local (NFS, SMB, 9P, AFS, Ceph,
 // Lustre, GPFS, OCFS2, GFS2, and FUSE, which includes GlusterFS and sshfs) or do not survive a
-// reboot (tmpfs, ramfs); leases reject them with [assigner.ErrStoreNotDurable]. Other systems skip
+// reboot (tmpfs, ramfs); leases reject them with [leasestore.ErrNotDurable]. Other systems skip
 // this check. The check does not recognise the writable layer of a container, which is deleted with
 // the container: mount a volume. Deleting the folder, or restoring a copy of it, loses fences.
 //

@@ -194,7 +194,7 @@ func TestLockFileWithASecondPathIsRefused(t *testing.T) {
 	_, errLease := assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
 	_, errSegment := fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{}).Advance(t.Context(), "orders", 1)
 	for _, err := range []error{errLease, errSegment} {
-		if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "the file lock has 2 hard links") {
+		if !errors.Is(err, leasestore.ErrNotDurable) || !strings.Contains(err.Error(), "the file lock has 2 hard links") {
 			t.Errorf("%v, want ErrStoreNotDurable that names the links", err)
 		}
 	}

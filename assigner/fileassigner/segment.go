@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/segment"
 )
@@ -24,7 +23,7 @@ type SegmentConfig struct {
 //	source := fileassigner.SegmentSource("/var/lib/orders/counters", fileassigner.SegmentConfig{})
 //
 // A [LeaseStore] may use the same folder. The name of a counter has 1 to 64 characters: letters,
-// digits, dot, underscore and hyphen. A call returns [assigner.ErrStoreNotDurable] if the folder is
+// digits, dot, underscore and hyphen. A call returns [leasestore.ErrNotDurable] if the folder is
 // on a network file system or in memory (tmpfs), and [leasestore.ErrDamaged] if the folder was
 // replaced since the first call; a copy of the folder issues the same IDs as the original.
 //
@@ -53,7 +52,7 @@ func (c *counters) Advance(ctx context.Context, name string, n int64) (r segment
 			return err
 		case len(faults) > 0 && !c.cfg.AllowUndurable:
 			return fmt.Errorf("%w: %s: it may forget ranges and hand them out again; use a local disk, or set "+
-				"SegmentConfig.AllowUndurable", assigner.ErrStoreNotDurable, strings.Join(faults, ", "))
+				"SegmentConfig.AllowUndurable", leasestore.ErrNotDurable, strings.Join(faults, ", "))
 		}
 		next := max(f.state.Counters[name], 1)
 		if n > math.MaxInt64-next {

@@ -9,6 +9,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 func TestFolderInMemoryIsAFault(t *testing.T) {
@@ -26,7 +27,7 @@ func TestFolderInMemoryIsAFault(t *testing.T) {
 		_, errLease := a.Assign(t.Context(), assignertest.Domain())
 		r, errSegment := source.Advance(t.Context(), "a", 1)
 		for _, err := range []error{errLease, errSegment} {
-			if errors.Is(err, assigner.ErrStoreNotDurable) == allow || (err == nil) != allow {
+			if errors.Is(err, leasestore.ErrNotDurable) == allow || (err == nil) != allow {
 				t.Errorf("with AllowUndurable %v: %v, want ErrStoreNotDurable otherwise", allow, err)
 			}
 		}

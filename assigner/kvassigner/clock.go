@@ -54,7 +54,7 @@ func (l *leases) now(ctx context.Context) (time.Time, bool, error) {
 }
 
 // startWrite returns the present time by the store's clock. On a store without one it records the
-// time of this host, so that a host whose clock is behind gets [assigner.ErrClockSkew].
+// time of this host, so that a host whose clock is behind gets [leasestore.ErrClockSkew].
 func (l *leases) startWrite(ctx context.Context) (time.Time, error) {
 	if l.err != nil {
 		return time.Time{}, l.err

@@ -145,8 +145,8 @@ func (r Row) Same(other Row) bool {
 	return r.Version == other.Version && r.Fence == other.Fence && r.Token == other.Token
 }
 
-// Errors that stores return. Each is wrapped in a text that names the namespace, row or file, and
-// the remedy.
+// Errors about a store. Each is wrapped in a text that names the server, namespace, row or file,
+// and the remedy.
 var (
 	// ErrOverlap: two sources in one database would give out the same worker IDs.
 	ErrOverlap = errors.New("leasestore: worker IDs overlap")
@@ -154,6 +154,18 @@ var (
 	// moved, replaced or deleted while in use. No lease is taken from the store, since its fences
 	// are not known.
 	ErrDamaged = errors.New("leasestore: store damaged")
+	// ErrNotDurable: the store may forget commits that it has acknowledged, and would then give out
+	// a worker ID twice; or it is read-only.
+	ErrNotDurable = errors.New("leasestore: store not durable")
+	// ErrClockSkew: the clocks of this host and of the store differ by more than
+	// LeaseConfig.MaxSkew.
+	ErrClockSkew = errors.New("leasestore: clock skew")
 	// ErrRowMissing: the row of a lease has vanished. It comes with ErrWorkerRowLost.
 	ErrRowMissing = errors.New("leasestore: worker row missing")
+	// ErrNamespaceRecreated: the namespace was deleted and created again. It comes with
+	// ErrWorkerRowLost.
+	ErrNamespaceRecreated = errors.New("leasestore: namespace recreated")
+	// ErrFenceRegressed: a restore, or a failover that lost commits, has set the store back to an
+	// earlier state. It comes with ErrWorkerRowLost.
+	ErrFenceRegressed = errors.New("leasestore: fence regressed")
 )

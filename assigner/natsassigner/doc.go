@@ -29,7 +29,7 @@
 // and set [Config.SyncAlways]: the API of JetStream does not report sync_interval. With the default
 // of two minutes, a server acknowledges writes that are not on disk. If its host crashes, a single
 // server loses them; so may a cluster, even if the other hosts stay up. Each claim and each renewal
-// checks the stream, and fails with [assigner.ErrStoreNotDurable] if
+// checks the stream, and fails with [leasestore.ErrNotDurable] if
 //
 //   - allow_direct is on, as in all buckets that were created by nats kv add or CreateKeyValue: any
 //     replica would answer reads. [StreamConfig] has it off; turn it off in an existing bucket with

@@ -17,7 +17,7 @@ type Config struct {
 	// in the jetstream block of its configuration. The default, two minutes, lets a server forget
 	// writes that it has acknowledged. Only users of the system account can read the setting: if
 	// SyncAlways is false, the store is lossy, and Status reports a fault, so that claims fail with
-	// [assigner.ErrStoreNotDurable].
+	// [leasestore.ErrNotDurable].
 	SyncAlways bool
 }
 

@@ -35,8 +35,8 @@
 //     min-replicas-to-write to 1 or more, and min-replicas-max-lag to less than MaxSkew.
 //
 // Pauses, crashes, late messages and lost commits then cause no duplicate IDs. A holder whose row
-// has changed or vanished gets an error at its next renewal: [assigner.ErrFenceRegressed],
-// [leasestore.ErrRowMissing], [assigner.ErrNamespaceRecreated], each with
+// has changed or vanished gets an error at its next renewal: [leasestore.ErrFenceRegressed],
+// [leasestore.ErrRowMissing], [leasestore.ErrNamespaceRecreated], each with
 // [assigner.ErrWorkerRowLost].
 //
 // The costs:
@@ -53,7 +53,7 @@
 //
 // Quarantine keeps IDs unique. Durable settings avoid that every holder loses its worker ID, and
 // waits for another quarantine, when the server restarts. These settings are faults, which leases
-// reject with [assigner.ErrStoreNotDurable] unless [assigner.LeaseConfig.AllowUndurable] is set:
+// reject with [leasestore.ErrNotDurable] unless [assigner.LeaseConfig.AllowUndurable] is set:
 //
 //   - appendonly is no, the default.
 //   - appendfsync is not always. The default, everysec, loses the last second or two when the host

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/cached"
 )
@@ -29,7 +30,7 @@ func ExampleLeaseStore() {
 	defer cancel()
 	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
 	switch {
-	case errors.Is(err, assigner.ErrStoreNotDurable):
+	case errors.Is(err, leasestore.ErrNotDurable):
 		log.Fatal("set appendonly yes and appendfsync always: ", err)
 	case err != nil:
 		log.Fatal(err)

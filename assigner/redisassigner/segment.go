@@ -9,7 +9,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/segment"
 )
@@ -35,7 +34,7 @@ type SegmentConfig struct {
 // that the client retries wastes a range.
 //
 // Unlike leases, ranges have no quarantine that makes up for lost writes. Each call therefore
-// checks the server, and returns [assigner.ErrStoreNotDurable] unless the server stands alone and
+// checks the server, and returns [leasestore.ErrNotDurable] unless the server stands alone and
 // syncs its append-only file with each write. After a failover, or a restore of its files, call
 // [segment.Recover] before any process uses the counter.
 //
@@ -86,7 +85,7 @@ func (c *counters) check(ctx context.Context, name string, n int64) error {
 		return nil
 	}
 	return fmt.Errorf("%w: hash %s: the server has %s: it may forget ranges and hand them out again; correct that, "+
-		"or set SegmentConfig.AllowUndurable", assigner.ErrStoreNotDurable, segmentsKey, strings.Join(faults, ", "))
+		"or set SegmentConfig.AllowUndurable", leasestore.ErrNotDurable, segmentsKey, strings.Join(faults, ", "))
 }
 
 func (c *counters) explain(ctx context.Context, what string, err error) error {

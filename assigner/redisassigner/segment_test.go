@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -31,7 +31,7 @@ func TestAdvanceOnAnUndurableServerIsRefused(t *testing.T) {
 	}
 	refused := func(s segment.Source, want string) {
 		t.Helper()
-		if r, err := s.Advance(t.Context(), "a", 1); !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), want) {
+		if r, err := s.Advance(t.Context(), "a", 1); !errors.Is(err, leasestore.ErrNotDurable) || !strings.Contains(err.Error(), want) {
 			t.Errorf("range %v, error %v, want ErrStoreNotDurable with %q", r, err, want)
 		}
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
@@ -41,7 +40,7 @@ func (s *store) look(ctx context.Context) (now time.Time, wrong []string, facts 
 	}
 	facts = parseInfo(info.Val())
 	if role := facts["role"]; role != "master" {
-		return now, nil, nil, fmt.Errorf("%w: the server takes no writes, its role is %q; connect to the primary", assigner.ErrStoreNotDurable, role)
+		return now, nil, nil, fmt.Errorf("%w: the server takes no writes, its role is %q; connect to the primary", leasestore.ErrNotDurable, role)
 	}
 	return clock.Val().UTC(), faults(facts, config), facts, nil
 }

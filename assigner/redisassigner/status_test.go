@@ -28,7 +28,7 @@ func checkFaults(t *testing.T, s leasestore.Store, want []string) {
 		t.Errorf("status %+v, %v; want a lossy store with faults %q", status, err, want)
 	}
 	_, err = assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if refused := errors.Is(err, assigner.ErrStoreNotDurable); refused != (len(want) > 0) {
+	if refused := errors.Is(err, leasestore.ErrNotDurable); refused != (len(want) > 0) {
 		t.Errorf("Assign: %v; want ErrStoreNotDurable: %v", err, len(want) > 0)
 	}
 	for _, fault := range want {
@@ -82,7 +82,7 @@ func TestStatusReportsReplicasThatThePrimaryDoesNotWaitFor(t *testing.T) {
 	}
 	s := redisassigner.LeaseStore(connect(t, options(replica.Addr())), namespace)
 	_, err := assigner.Leased(s, assigner.LeaseConfig{AllowUndurable: true}).Assign(t.Context(), assignertest.Domain())
-	if !errors.Is(err, assigner.ErrStoreNotDurable) || !strings.Contains(err.Error(), "connect to the primary") {
+	if !errors.Is(err, leasestore.ErrNotDurable) || !strings.Contains(err.Error(), "connect to the primary") {
 		t.Errorf("Assign on a replica: %v; want ErrStoreNotDurable that says where to connect", err)
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
@@ -23,7 +22,7 @@ var (
 		advice: "check that the server runs and that the address is right"}
 	noConnection = diagnosis{sentinel: ErrUnreachable, passes: true, advice: "the server has no connection left: raise its max_connections, " +
 		"or start fewer processes at once, with fewer connections each"}
-	readOnly = diagnosis{sentinel: assigner.ErrStoreNotDurable, passes: true, undone: true,
+	readOnly = diagnosis{sentinel: leasestore.ErrNotDurable, passes: true, undone: true,
 		advice: "use the address of the primary"}
 	denied = diagnosis{sentinel: ErrAccessDenied,
 		advice: "check user and password; the user needs SELECT, INSERT and UPDATE on the tables of schema/, and CREATE for Apply if one is missing"}
@@ -32,7 +31,7 @@ var (
 	keyMissing = diagnosis{advice: "the table lacks its primary key, which keeps two processes apart: create it as package schema has it"}
 	noDatabase = diagnosis{sentinel: ErrTableMissing, advice: "create the database, or correct its name"}
 	noTable    = diagnosis{sentinel: ErrTableMissing}
-	noVariable = diagnosis{sentinel: assigner.ErrStoreNotDurable,
+	noVariable = diagnosis{sentinel: leasestore.ErrNotDurable,
 		advice: "this server lacks a variable that the check reads: use MySQL 5.7.20 or later, or MariaDB"}
 	pooled = diagnosis{advice: "a pooler such as pgbouncer gives each transaction another connection, and prepared statements " +
 		"stay with the old one: add default_query_exec_mode=simple_protocol to the URL for pgx, or binary_parameters=yes for " +

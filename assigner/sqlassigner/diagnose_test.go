@@ -12,7 +12,6 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
@@ -52,8 +51,8 @@ func TestDiagnosis(t *testing.T) {
 		{"mysql", []error{number(1213), number(1205), number(1020)}, nil, true, true},
 		{"mysql", []error{number(1062)}, nil, true, false},
 		{"mysql", []error{number(1193), &mysql.MySQLError{Number: 1105, Message: "Unknown system variable 'sync_binlog'"}},
-			assigner.ErrStoreNotDurable, false, false},
-		{"mysql", []error{number(1290), number(1792), number(1836), errReadOnly}, assigner.ErrStoreNotDurable, true, true},
+			leasestore.ErrNotDurable, false, false},
+		{"mysql", []error{number(1290), number(1792), number(1836), errReadOnly}, leasestore.ErrNotDurable, true, true},
 		{"mysql", []error{driver.ErrBadConn}, ErrUnreachable, true, true},
 		{"mysql", []error{number(1040), number(1047), number(1053), number(1927), mysql.ErrInvalidConn, io.EOF, io.ErrUnexpectedEOF, refused,
 			errors.New("bad connection")},
@@ -65,7 +64,7 @@ func TestDiagnosis(t *testing.T) {
 
 		{"pgx", []error{stateError("40001"), stateError("40P01"), stateError("55P03"), stateError("42P07"), stateError("42710")}, nil, true, true},
 		{"pgx", []error{stateError("23505")}, nil, true, false},
-		{"pgx", []error{stateError("25006"), errReadOnly}, assigner.ErrStoreNotDurable, true, true},
+		{"pgx", []error{stateError("25006"), errReadOnly}, leasestore.ErrNotDurable, true, true},
 		{"pgx", []error{stateError("08000"), stateError("08006"), stateError("57P01"), stateError("57P02"), stateError("57P03"),
 			stateError("53300"), refused, io.ErrUnexpectedEOF, driver.ErrBadConn, closedError(true)}, ErrUnreachable, true, false},
 		{"pgx", []error{stateError("28P01"), stateError("28000"), stateError("42501")}, ErrAccessDenied, false, false},

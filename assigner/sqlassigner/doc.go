@@ -31,7 +31,7 @@
 //
 // Each call that reads or writes rows first checks that its connection is not inside a transaction
 // and that autocommit is on: other connections would not see its changes. Otherwise the call
-// returns [assigner.ErrStoreNotDurable], also with AllowUndurable, and leaves the transaction open.
+// returns [leasestore.ErrNotDurable], also with AllowUndurable, and leaves the transaction open.
 //
 // # Tables
 //
@@ -71,7 +71,7 @@
 //     link and, on Linux, no mount of the file alone, since each path has a write-ahead log of its
 //     own. Mount the folder, not the file.
 //
-// A setting that does not pass is rejected with [assigner.ErrStoreNotDurable], or logged as a
+// A setting that does not pass is rejected with [leasestore.ErrNotDurable], or logged as a
 // warning with Config.AllowUndurable. The check cannot detect a disk that loses writes, a replica
 // that was promoted too early, or a restore from a backup. After such a loss, and before any
 // process starts, raise the next ID of WORKER_NODE above the largest worker ID ever given out, and

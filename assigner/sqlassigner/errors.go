@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // Errors of the database. Each is wrapped together with the driver's own error, in a text that
@@ -76,5 +76,5 @@ func (v verdict) Unwrap() error { return v.error }
 func final(format string, args ...any) error { return verdict{fmt.Errorf(format, args...)} }
 
 func notDurable(format string, args ...any) error {
-	return final("%w: "+format, append([]any{assigner.ErrStoreNotDurable}, args...)...)
+	return final("%w: "+format, append([]any{leasestore.ErrNotDurable}, args...)...)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -42,7 +43,7 @@ func TestMariaDBGoesOnWithTheTableOfAJavaDeployment(t *testing.T) {
 	storetest.Refused(t, storetest.Disposable(db), sqlassigner.ErrTableTwin, "worker_node beside WORKER_NODE")
 	storetest.Exec(t, db, "ALTER TABLE worker_lease ENGINE = MyISAM")
 	storetest.Refused(t, assigner.Leased(sqlassigner.LeaseStore(db, "orders", cfg), assigner.LeaseConfig{FirstWorkerID: 1000}),
-		assigner.ErrStoreNotDurable, "table worker_lease with ENGINE=MyISAM")
+		leasestore.ErrNotDurable, "table worker_lease with ENGINE=MyISAM")
 }
 
 // Where the server takes no notice of letter case, WORKER_NODE and worker_node are one table.
@@ -54,7 +55,7 @@ func TestMariaDBWithoutLetterCaseHasNoTwins(t *testing.T) {
 		storetest.Assign(t, a)
 	}
 	storetest.Exec(t, db, "ALTER TABLE worker_node ENGINE = MyISAM")
-	storetest.Refused(t, storetest.Disposable(db), assigner.ErrStoreNotDurable)
+	storetest.Refused(t, storetest.Disposable(db), leasestore.ErrNotDurable)
 }
 
 func TestEngineOfMariaDBWithoutDurableCommitsIsRefused(t *testing.T) {
@@ -85,7 +86,7 @@ func TestPrimaryKeyOfOtherColumnsOnMariaDBIsRefused(t *testing.T) {
 				_, err = storetest.TryAssign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{AllowUndurable: true}), time.Minute)
 			}
 			want := fmt.Sprintf("table %s lacks its primary key (%s), and has (%s)", tt.table, tt.want, tt.key)
-			storetest.WantError(t, err, assigner.ErrStoreNotDurable, want)
+			storetest.WantError(t, err, leasestore.ErrNotDurable, want)
 		})
 	}
 }
@@ -99,7 +100,7 @@ func TestSegmentsOnUndurableMariaDBAreRefused(t *testing.T) {
 	db, _ := mariaDB(testserver.MariaDB(t, "--innodb-flush-log-at-trx-commit=2")).Applied(t)
 	storetest.Exec(t, db, "CREATE TABLE leaf_alloc (biz_tag varchar(128) PRIMARY KEY, max_id bigint, step int) ENGINE = MyISAM")
 	_, err := sqlassigner.LeafSource(db, sqlassigner.Config{}).Advance(t.Context(), "a", 1)
-	storetest.WantError(t, err, assigner.ErrStoreNotDurable,
+	storetest.WantError(t, err, leasestore.ErrNotDurable,
 		"innodb_flush_log_at_trx_commit=2 (allowed: 1), table leaf_alloc with ENGINE=MyISAM (allowed: InnoDB)")
 	if r, err := sqlassigner.SegmentSource(db, sqlassigner.Config{AllowUndurable: true}).Advance(t.Context(), "a", 1); err != nil || r.First != 1 {
 		t.Errorf("with AllowUndurable: range %v, %v", r, err)

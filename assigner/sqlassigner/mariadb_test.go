@@ -11,6 +11,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -108,7 +109,7 @@ func TestReadOnlyMariaDBIsRefusedUntilItTakesWrites(t *testing.T) {
 				storetest.RefusedForNow(t, func(cfg sqlassigner.Config) assigner.Assigner {
 					cfg.AllowUndurable = undurable
 					return use(cfg)
-				}, assigner.ErrStoreNotDurable, "("+variable+" is on)")
+				}, leasestore.ErrNotDurable, "("+variable+" is on)")
 			}
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -59,7 +59,7 @@ func TestMySQLAnswersInsideATransaction(t *testing.T) {
 	} {
 		db.MustExec(tt.before)
 		_, err := db.Exec("SET @@tx_isolation = @@session.tx_isolation")
-		if err = mysqlBusy(err); (err != nil) != tt.inside || tt.inside && !errors.Is(err, assigner.ErrStoreNotDurable) {
+		if err = mysqlBusy(err); (err != nil) != tt.inside || tt.inside && !errors.Is(err, leasestore.ErrNotDurable) {
 			t.Errorf("after %s: %v, want an error: %v", tt.before, err, tt.inside)
 		}
 	}

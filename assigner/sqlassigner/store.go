@@ -12,6 +12,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 )
 
@@ -99,7 +100,7 @@ func (s *store) try(ctx context.Context, f func(context.Context, *sqlx.Conn) err
 	}
 	defer conn.Close() // back to the pool
 	err = f(ctx, conn)
-	if s.dialect.diagnose(err).sentinel == assigner.ErrStoreNotDurable {
+	if s.dialect.diagnose(err).sentinel == leasestore.ErrNotDurable {
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // the pool drops it
 	}
 	return err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/recorder"
 )
@@ -89,7 +90,7 @@ func TestRenewalIsRetriedInAnOutage(t *testing.T) {
 			if up.Load() {
 				return nil
 			}
-			return &retry{assigner.ErrClockSkew, time.Hour}
+			return &retry{leasestore.ErrClockSkew, time.Hour}
 		}
 		r.open(t)
 		time.Sleep(time.Hour)
@@ -126,7 +127,7 @@ func TestLogRecords(t *testing.T) {
 		r.first = 1
 		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
 			if n == 1 {
-				return assigner.Grant{}, &assigner.QuarantineError{WorkerID: 77, Remaining: 40 * time.Second, Reason: "the store is another one"}
+				return assigner.Grant{}, &retry{assigner.ErrQuarantined, 40 * time.Second}
 			}
 			return r.fresh(n), nil
 		}
@@ -156,7 +157,7 @@ level=WARN msg="worker ID: call to the store failed" worker=1 error="connection 
 level=INFO msg="worker ID: the store answers again" worker=1
 level=ERROR msg="panic in Trace.LeaseKept" panic="a mistake" stack="(of a goroutine)"
 level=ERROR msg="worker ID lost" worker=1 error="assigner: worker row lost: taken over by \"b\""
-level=WARN msg="waiting for a worker ID" retry=40s error="assigner: worker ID in quarantine: worker 77 for 40s more: the store is another one"
+level=WARN msg="waiting for a worker ID" retry=40s error="assigner: worker ID in quarantine, retry after 40s"
 level=INFO msg="worker ID assigned" worker=3 datacenter=0 guarantee=fresh
 level=WARN msg="the delta field is used up within a year" expires=2034-07-04T21:24:16.000Z layout=28/0/30/5@1s
 level=INFO msg="worker ID invalidated" worker=3

@@ -112,9 +112,9 @@ func TestGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T)
 		"lowered to the used delta":     {ending{limit: 50}, 50},
 		"lowered below the used delta":  {ending{limit: 49}, 0},
 		"fence withdrawn":               {ending{limit: assigner.Unlimited}, 100},
-		"store has gone back":           {ending{limit: 100, err: assigner.ErrFenceRegressed}, 0},
+		"store has gone back":           {ending{limit: 100, err: leasestore.ErrFenceRegressed}, 0},
 		"row deleted":                   {ending{limit: 100, err: leasestore.ErrRowMissing}, 0},
-		"namespace made anew":           {ending{limit: 100, err: assigner.ErrNamespaceRecreated}, 0},
+		"namespace made anew":           {ending{limit: 100, err: leasestore.ErrNamespaceRecreated}, 0},
 		"the grant is another worker's": {ending{limit: 100, other: true}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -208,7 +208,7 @@ func TestRequestsAfterALossDoNotHammerTheStore(t *testing.T) {
 	}{
 		"down":       {errors.New("store is down"), 20},
 		"lost again": {assigner.ErrWorkerRowLost, 20},
-		"quarantine": {&assigner.QuarantineError{Remaining: time.Hour}, 2},
+		"quarantine": {&retry{assigner.ErrQuarantined, time.Hour}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {

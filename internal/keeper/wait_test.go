@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // A retry is an error of an assigner that passes.
@@ -83,7 +84,7 @@ func TestStartWaitsForEveryErrorThatPasses(t *testing.T) {
 		"again and again":       {[]error{exhausted(20 * time.Second), exhausted(10 * time.Second), exhausted(time.Second)}, 31 * time.Second, 35 * time.Second, 1},
 		"at once is not at all": {[]error{exhausted(0), exhausted(-time.Hour), exhausted(math.MinInt64)}, 300 * time.Millisecond, 338 * time.Millisecond, 1},
 		"never is an hour":      {[]error{exhausted(math.MaxInt64)}, time.Hour, 68 * time.Minute, 1},
-		"another kind": {[]error{exhausted(time.Second), &assigner.QuarantineError{Remaining: time.Second}, exhausted(time.Second)},
+		"another kind": {[]error{exhausted(time.Second), struct{ *retry }{&retry{assigner.ErrQuarantined, time.Second}}, exhausted(time.Second)},
 			3 * time.Second, 3375 * time.Millisecond, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,14 +124,14 @@ func TestStartFails(t *testing.T) {
 		want  []error
 		words string
 	}{
-		"error that stays": {[]error{assigner.ErrStoreNotDurable}, time.Hour, 0, []error{assigner.ErrStoreNotDurable}, ""},
+		"error that stays": {[]error{leasestore.ErrNotDurable}, time.Hour, 0, []error{leasestore.ErrNotDurable}, ""},
 		"endless context":  {[]error{passes}, 0, 0, []error{assigner.ErrWorkersExhausted}, "NewContext waits"},
 		"no answer":        {[]error{hang}, time.Hour, 10 * time.Second, []error{context.DeadlineExceeded}, "no answer within AssignTimeout, 10s: "},
 		"end in a call":    {[]error{hang}, time.Second, time.Second, []error{context.DeadlineExceeded}, "no worker ID: context deadline exceeded"},
 		"end in a wait":    {[]error{passes}, 5 * time.Second, 5 * time.Second, []error{context.DeadlineExceeded, assigner.ErrWorkersExhausted}, "deadline exceeded: assigner: worker IDs exhausted"},
 		"end after a wait": {[]error{passes, hang}, 15 * time.Second, 15 * time.Second, []error{context.DeadlineExceeded, assigner.ErrWorkersExhausted}, "deadline exceeded; before that: assigner: worker IDs exhausted"},
-		"stays, after a wait": {[]error{passes, assigner.ErrStoreNotDurable}, time.Hour, 12 * time.Second,
-			[]error{assigner.ErrStoreNotDurable, assigner.ErrWorkersExhausted}, "not durable; before that: "},
+		"stays, after a wait": {[]error{passes, leasestore.ErrNotDurable}, time.Hour, 12 * time.Second,
+			[]error{leasestore.ErrNotDurable, assigner.ErrWorkersExhausted}, "not durable; before that: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {

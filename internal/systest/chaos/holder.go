@@ -16,6 +16,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/process"
@@ -81,7 +82,7 @@ const (
 // documented returns the documented error that err matches at a place, or nil.
 func documented(place string, err error) error {
 	allowed := []error{ // a call to the store has failed
-		assigner.ErrWorkersExhausted, assigner.ErrWorkerInUse, assigner.ErrWorkerAheadOfClock, assigner.ErrClockSkew,
+		assigner.ErrWorkersExhausted, assigner.ErrWorkerInUse, assigner.ErrWorkerAheadOfClock, leasestore.ErrClockSkew,
 		sqlassigner.ErrUnreachable, context.DeadlineExceeded,
 	}
 	switch place {

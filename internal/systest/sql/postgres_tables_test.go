@@ -8,6 +8,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/recorder"
 	"github.com/uidring/uidring/internal/test/storetest"
@@ -81,8 +82,8 @@ func notOrdinary(t *testing.T, b storetest.Database) {
 		for _, table := range []string{"WORKER_LEASE", "ID_SEGMENT"} {
 			storetest.Exec(t, db, "DROP TABLE "+table, fmt.Sprintf(statement, table))
 		}
-		storetest.Refused(t, storetest.Leased(db), assigner.ErrStoreNotDurable, "table worker_lease, which is "+kind+" (allowed:")
+		storetest.Refused(t, storetest.Leased(db), leasestore.ErrNotDurable, "table worker_lease, which is "+kind+" (allowed:")
 		_, err := sqlassigner.SegmentSource(db, sqlassigner.Config{}).Advance(t.Context(), "orders", 1)
-		storetest.WantError(t, err, assigner.ErrStoreNotDurable, "table id_segment, which is "+kind+" (allowed:")
+		storetest.WantError(t, err, leasestore.ErrNotDurable, "table id_segment, which is "+kind+" (allowed:")
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/internal/test/storetest"
@@ -165,7 +165,7 @@ func TestPostgreSQLDeniesAccessWithoutThePassword(t *testing.T) {
 		{DSN: as("ids", "test1"), Is: sqlassigner.ErrAccessDenied, Says: "permission denied for table"},
 		{DSN: as("reader", "test1"), Is: sqlassigner.ErrAccessDenied, Says: "the user needs SELECT, INSERT and UPDATE"},
 		{DSN: as("postgres", "absent"), Is: sqlassigner.ErrTableMissing, Says: "create the database"},
-		{DSN: as("postgres", "test1") + "&default_transaction_read_only=on", Is: assigner.ErrStoreNotDurable, Says: "transaction_read_only is on"},
+		{DSN: as("postgres", "test1") + "&default_transaction_read_only=on", Is: leasestore.ErrNotDurable, Says: "transaction_read_only is on"},
 		{DSN: strings.Replace(as("ids", "test1"), s.Addr(), "127.0.0.1:1", 1), Is: sqlassigner.ErrUnreachable, Says: "check that the server runs"},
 	})
 }
@@ -213,10 +213,10 @@ func TestPostgreSQLStandbyIsReadOnly(t *testing.T) {
 	restartWith(t, s, db, "standby.signal")
 	for _, params := range []string{"", "&target_session_attrs=read-write", "&target_session_attrs=primary"} {
 		for _, use := range storetest.Kinds(open(t, dsn+params)) {
-			storetest.RefusedForNow(t, use, assigner.ErrStoreNotDurable, "use the address of the primary")
+			storetest.RefusedForNow(t, use, leasestore.ErrNotDurable, "use the address of the primary")
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	storetest.WantError(t, lease.Renew(ctx, 1, lease.Grant().Limit+1), assigner.ErrStoreNotDurable, "use the address of the primary")
+	storetest.WantError(t, lease.Renew(ctx, 1, lease.Grant().Limit+1), leasestore.ErrNotDurable, "use the address of the primary")
 }

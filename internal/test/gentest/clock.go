@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/cleanup"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
@@ -43,7 +44,7 @@ func newWarden() *warden {
 		now := w.now()
 		if off := d.Now() - now; off < -60 || off > 60 {
 			w.skewed.Add(1)
-			return assigner.Grant{}, fmt.Errorf("%w: by %d units", assigner.ErrClockSkew, off)
+			return assigner.Grant{}, fmt.Errorf("%w: by %d units", leasestore.ErrClockSkew, off)
 		}
 		return assigner.Grant{WorkerID: int64(nth), First: now, Limit: now + 38, Guarantee: assigner.GuaranteeFenced, Reusable: true}, nil
 	}
@@ -147,7 +148,7 @@ func (s *suite) wrongReading(t *testing.T) {
 				}
 				return time.Now()
 			}}))
-			if errors.Is(err, assigner.ErrClockSkew) {
+			if errors.Is(err, leasestore.ErrClockSkew) {
 				return
 			}
 			cleanup.Close(t, g, err)

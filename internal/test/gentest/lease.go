@@ -138,9 +138,9 @@ func (s *suite) grantAfterLoss(t *testing.T) {
 	}{
 		"taken over":          {nil, 1000, true},
 		"lowered":             {nil, 10, true},
-		"regressed":           {assigner.ErrFenceRegressed, 1000, false},
+		"regressed":           {leasestore.ErrFenceRegressed, 1000, false},
 		"row deleted":         {leasestore.ErrRowMissing, 1000, false},
-		"namespace recreated": {assigner.ErrNamespaceRecreated, 1000, false},
+		"namespace recreated": {leasestore.ErrNamespaceRecreated, 1000, false},
 	} {
 		bubble.Run(t, name, func(t *testing.T) {
 			s.loseAfter(t, row.left, row.goes, errors.Join(assigner.ErrWorkerRowLost, row.err))

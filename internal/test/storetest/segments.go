@@ -9,7 +9,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/faultconn"
 	"github.com/uidring/uidring/internal/test/idset"
@@ -209,7 +209,7 @@ func segmentRefusals(t *testing.T, b Database, db *sqlx.DB, dsn string) {
 		{sqlassigner.SegmentSource(db, cfg), "a b", nil, `"a b", allowed: 1 to 64 of the characters`},
 		{sqlassigner.SegmentSource(nil, cfg), "a", nil, "no database handle"},
 		{sqlassigner.SegmentSource(empty, cfg), "a", sqlassigner.ErrTableMissing, "uidring schema "},
-		{sqlassigner.SegmentSource(b.Inside(t, dsn), cfg), "a", assigner.ErrStoreNotDurable, "inside a transaction"},
+		{sqlassigner.SegmentSource(b.Inside(t, dsn), cfg), "a", leasestore.ErrNotDurable, "inside a transaction"},
 	}
 	if b.All {
 		java(t, db, "INSERT INTO tiny_id_info (id, biz_type, delta, remainder) VALUES (2000, 'wrong', 2, 2)")

@@ -10,6 +10,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
@@ -83,10 +84,10 @@ func Unsafe(t *testing.T, b Database, spoil func(t *testing.T, db *sqlx.DB, tabl
 				db, _ := b.Applied(t)
 				l := Assign(t, users()[name](db))
 				spoil(t, db, table)
-				Refused(t, users()[name](db), assigner.ErrStoreNotDurable, fault(table), "AllowUndurable")
+				Refused(t, users()[name](db), leasestore.ErrNotDurable, fault(table), "AllowUndurable")
 				Assign(t, users()["undurable "+name](db))
 				if err := l.Renew(t.Context(), 1, l.Grant().First); name == "Leased" {
-					WantError(t, err, assigner.ErrStoreNotDurable, fault(table))
+					WantError(t, err, leasestore.ErrNotDurable, fault(table))
 				}
 			})
 		}
@@ -110,7 +111,7 @@ func temporaryTables(t *testing.T, b Database) {
 		after, errHidden := source.Advance(t.Context(), "orders", 1)
 		switch {
 		case b.Hides:
-			WantError(t, errHidden, assigner.ErrStoreNotDurable, "table ID_SEGMENT is TEMPORARY")
+			WantError(t, errHidden, leasestore.ErrNotDurable, "table ID_SEGMENT is TEMPORARY")
 		case err != nil || errHidden != nil || after.First != before.First+1:
 			t.Errorf("ranges %+v and %+v, beside a temporary table: %v, %v", before, after, err, errHidden)
 		}
@@ -129,7 +130,7 @@ func temporaryTables(t *testing.T, b Database) {
 					}
 					switch {
 					case b.Hides:
-						WantError(t, err, assigner.ErrStoreNotDurable, "table "+table+" is TEMPORARY")
+						WantError(t, err, leasestore.ErrNotDurable, "table "+table+" is TEMPORARY")
 					case err != nil || l.Grant().WorkerID == before.Grant().WorkerID && !strings.Contains(name, "Sticky"):
 						t.Errorf("beside a temporary table: %v, %v; want the table that it hides", l, err)
 					}

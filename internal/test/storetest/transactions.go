@@ -22,7 +22,7 @@ func RefusedFor(t *testing.T, db, handle *sqlx.DB, parts ...string) {
 	t.Helper()
 	for _, use := range users() {
 		Assign(t, use(db)) // namespace, pin and key are there
-		Refused(t, use(handle), assigner.ErrStoreNotDurable, parts...)
+		Refused(t, use(handle), leasestore.ErrNotDurable, parts...)
 	}
 }
 
@@ -56,7 +56,7 @@ func transactionBegins(t *testing.T, b Database) {
 		return
 	}
 	for _, err := range []error{err, errRelease, errRecover} {
-		WantError(t, err, assigner.ErrStoreNotDurable, "inside a transaction")
+		WantError(t, err, leasestore.ErrNotDurable, "inside a transaction")
 	}
 	Exec(t, mine, "COMMIT") // the transaction is still the caller's, and nothing was written in it
 	wantFence(t, LeaseStore(mine), l, 1)
@@ -71,7 +71,7 @@ func transactionBegins(t *testing.T, b Database) {
 func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
 	t.Helper()
 	for _, a := range []assigner.Assigner{Disposable(db), Sticky(db)} {
-		Refused(t, a, assigner.ErrStoreNotDurable, " has "+strings.Join(faults, ", ")+":", "AllowUndurable")
+		Refused(t, a, leasestore.ErrNotDurable, " has "+strings.Join(faults, ", ")+":", "AllowUndurable")
 	}
 	var log recorder.Recorder
 	Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{AllowUndurable: true, Logger: log.TextLogger()}))
@@ -79,7 +79,7 @@ func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
 	if err != nil || !slices.Equal(status.Faults, faults) {
 		t.Errorf("faults %q, want %q: %v", status.Faults, faults, err)
 	}
-	Refused(t, Beside(db), assigner.ErrStoreNotDurable, append(faults, "AllowUndurable")...)
+	Refused(t, Beside(db), leasestore.ErrNotDurable, append(faults, "AllowUndurable")...)
 	Assign(t, users()["undurable Leased"](db))
 	texts := log.Read()
 	if len(texts) != len(faults) {
@@ -119,7 +119,7 @@ type Denial struct {
 func Denied(t *testing.T, open func(t *testing.T, dsn string) *sqlx.DB, denials []Denial) {
 	t.Helper()
 	for _, d := range denials {
-		passes := errors.Is(d.Is, sqlassigner.ErrUnreachable) || errors.Is(d.Is, assigner.ErrStoreNotDurable)
+		passes := errors.Is(d.Is, sqlassigner.ErrUnreachable) || errors.Is(d.Is, leasestore.ErrNotDurable)
 		for _, use := range Kinds(open(t, d.DSN)) {
 			if passes {
 				RefusedForNow(t, use, d.Is, d.Says)

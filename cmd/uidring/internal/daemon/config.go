@@ -151,7 +151,7 @@ func withSettings(err error) error {
 		cause    error
 		settings string
 	}{
-		{assigner.ErrStoreNotDurable, "allow-undurable"},
+		{leasestore.ErrNotDurable, "allow-undurable"},
 		{assigner.ErrLayoutMismatch, "layout, epoch, datacenter, first-worker-id"},
 		{assigner.ErrWorkerOutOfRange, "first-worker-id"},
 		{leasestore.ErrOverlap, "first-worker-id, namespace"},

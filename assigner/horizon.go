@@ -1,0 +1,127 @@
+package assigner
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// terms are common to all leases of an assigner for a domain.
+type terms struct {
+	*leaser
+	domain Domain
+	alloc  *bitsalloc.Allocator
+}
+
+// window returns LeaseConfig.Window, at least one unit.
+func (t *terms) window() time.Duration { return max(t.cfg.Window, t.domain.Layout.Unit) }
+
+// units returns the window in units.
+func (t *terms) units() int64 { return int64(t.window() / t.domain.Layout.Unit) }
+
+// exclusive returns how long after the start of a claim or renewal the row cannot have another
+// holder. The row expires after two windows by the store's clock, which starts later. Half a window
+// is held back, since clocks run at different speeds.
+func (t *terms) exclusive() time.Duration { return 3 * t.window() / 2 }
+
+// beyond returns the delta that lies span above the clock or above the namespace's fence, whichever
+// is higher: after a recovery all fences are ahead of the clock.
+func (t *terms) beyond(clock time.Time, fence int64, span time.Duration) int64 {
+	most := t.alloc.MaxDelta()
+	return max(min(t.alloc.Delta(clock.Add(span)), most), above(fence, int64(span/t.domain.Layout.Unit), most))
+}
+
+// above returns delta + span, but at most most.
+func above(delta, span, most int64) int64 { return delta + min(span, most-delta) }
+
+// A horizon is a look at both clocks. It bounds fences: each line begins at now, or after a
+// recovery at the namespace's fence.
+//
+//	|-- window --|                                a claim reaches so far above now or the free fence
+//	|-- window --|-- window --|                   a renewal, at least, above now or used
+//	|----- lead -----|                            free rows with fences beyond it are not taken
+//	|----- lead -----|-- window --|-- window --|  a renewal, at most, see most
+//	|----- lead -----|-- window --|-- window --|- unit, MaxSkew -|  a quarantine lasts so long
+//
+// A lossy store grants at most one window above its own clock instead, and a quarantine lasts for a
+// window and MaxSkew.
+type horizon struct {
+	*terms
+	status leasestore.Status
+	now    int64
+}
+
+// look reads the server's status and this host's clock. It returns an error for a store with
+// faults, and when the clocks disagree.
+func (t *terms) look(ctx context.Context) (horizon, error) {
+	status, err := t.store.Status(ctx)
+	if err != nil {
+		return horizon{}, fmt.Errorf("assigner: read the status of the store: %w", err)
+	}
+	if len(status.Faults) > 0 && !t.cfg.AllowUndurable {
+		return horizon{}, fmt.Errorf("%w: %s; correct the settings, or set AllowUndurable to accept the risk", leasestore.ErrNotDurable, strings.Join(status.Faults, "; "))
+	}
+	now := t.domain.Now()
+	bound := t.cfg.MaxSkew + t.domain.Layout.Unit
+	if skew := t.alloc.Time(now).Sub(status.Now); skew.Abs() > bound {
+		side := "ahead of"
+		if skew < 0 {
+			side = "behind"
+		}
+		return horizon{}, fmt.Errorf("%w: this host is %v %s the store, allowed: %v either way; correct the clock that is wrong",
+			leasestore.ErrClockSkew, skew.Abs(), side, t.cfg.MaxSkew)
+	}
+	if behind := status.Seen.Sub(status.Now); behind > bound {
+		return horizon{}, fmt.Errorf("%w: the store was last written at %s, and it is %s here, %v earlier, allowed: %v; correct the "+
+			"clock that is wrong, here or on the host that wrote", leasestore.ErrClockSkew, stamp(status.Seen), stamp(status.Now), behind, t.cfg.MaxSkew)
+	}
+	return horizon{t, status, now}, nil
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// reach returns the fence for use up to span above delta. A lossy store bounds it by its own clock,
+// so that grants that it has forgotten lie in the past when the next holder leaves quarantine.
+func (h *horizon) reach(delta, span int64) int64 {
+	most := h.alloc.MaxDelta()
+	if h.status.Lossy {
+		most = min(most, h.alloc.Delta(h.status.Now)+h.units())
+	}
+	return above(delta, span, most)
+}
+
+// lead returns how far ahead of the clock the fence of a free row may lie. The default on a store
+// with an identity is the lead that a holder leaves behind if it keeps to the clock.
+func (h *horizon) lead() time.Duration {
+	switch {
+	case h.cfg.MaxLead > 0:
+		return h.cfg.MaxLead
+	case h.status.Identity != "" && !h.status.Lossy:
+		return 2 * h.window()
+	}
+	return 24 * time.Hour
+}
+
+// farthest returns the highest fence of a row that a claim may take. fence is the namespace's.
+func (h *horizon) farthest(fence int64) int64 { return h.beyond(h.alloc.Time(h.now), fence, h.lead()) }
+
+// most returns the highest fence for a holder that has used deltas up to used. A holder that is
+// itself further ahead of the clock than lead is not bounded.
+func (h *horizon) most(used, fence int64) int64 {
+	if used > h.farthest(fence) {
+		return h.alloc.MaxDelta()
+	}
+	return h.beyond(h.alloc.Time(h.now), fence, h.lead()+2*h.window())
+}
+
+// isolation returns how long a quarantine lasts. MaxSkew covers the difference of clocks.
+func (h *horizon) isolation() time.Duration {
+	if h.status.Lossy {
+		return h.window() + h.cfg.MaxSkew
+	}
+	return h.lead() + 2*h.window() + h.domain.Layout.Unit + h.cfg.MaxSkew
+}
