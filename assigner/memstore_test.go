@@ -17,12 +17,17 @@ import (
 // memStart is the delta that store and host agree on when a test begins.
 const memStart = 1000
 
-// A memStore keeps rows in memory. A test may intercept a swap and its answer.
+// A memStore keeps rows in memory. A test may intercept a swap and its answer, and a simulation
+// changes its rules and takes commits back.
 type memStore struct {
-	mu     sync.Mutex
-	status leasestore.Status // Now is moved by the test
-	meta   leasestore.Meta
-	rows   map[int64]leasestore.Row
+	mu      sync.Mutex
+	status  leasestore.Status // Now is moved by the test
+	meta    leasestore.Meta
+	rows    map[int64]leasestore.Row
+	commits []commit // oldest first
+
+	matches predicate                           // of Swap
+	write   func(leasestore.Row) leasestore.Row // applied to the row that a swap writes
 
 	errMeta error // LoadMeta returns it beside the meta row
 	// onSwap replaces a swap; do carries it out.
@@ -32,10 +37,25 @@ type memStore struct {
 	onList func() error
 }
 
-var errLostAnswer = errors.New("connection reset")
+type predicate func(found, old leasestore.Row) bool
+
+// A commit keeps the row, or the meta row, that a swap has replaced.
+type commit struct {
+	worker int64 // -1: the meta row
+	row    leasestore.Row
+	meta   leasestore.Meta
+}
+
+// errStore is the error of a store that has failed, errLostAnswer of a network that may have.
+var errStore, errLostAnswer = errors.New("simulated store: no answer"), errors.New("connection reset")
 
 func newMemStore() *memStore {
-	return &memStore{status: leasestore.Status{Now: memTime(memStart)}, rows: make(map[int64]leasestore.Row)}
+	return &memStore{
+		status:  leasestore.Status{Now: memTime(memStart)},
+		rows:    make(map[int64]leasestore.Row),
+		matches: leasestore.Row.Same,
+		write:   func(r leasestore.Row) leasestore.Row { return r },
+	}
 }
 
 // memory returns the store that a wrapper embeds.
@@ -66,6 +86,7 @@ func (s *memStore) SwapMeta(_ context.Context, old, next leasestore.Meta) (bool,
 		if !s.meta.Same(old) {
 			return false
 		}
+		s.commits = append(s.commits, commit{worker: -1, meta: s.meta})
 		s.meta = next
 		return true
 	}
@@ -103,7 +124,7 @@ func (s *memStore) List(context.Context) ([]leasestore.Row, error) {
 
 func (s *memStore) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
 	rows, err := s.List(ctx)
-	rows = slices.DeleteFunc(slices.Clone(rows), func(r leasestore.Row) bool { return r.Expires.After(s.status.Now) })
+	rows = slices.DeleteFunc(rows, func(r leasestore.Row) bool { return r.Expires.After(s.status.Now) })
 	return rows[:min(n, len(rows))], err
 }
 
@@ -112,10 +133,12 @@ func (s *memStore) Swap(_ context.Context, old, next leasestore.Row, ttl time.Du
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		found, exists := s.rows[next.WorkerID]
-		if exists != (old.Version != 0) || exists && !found.Same(old) {
+		if exists != (old.Version != 0) || exists && !s.matches(found, old) {
 			return false
 		}
 		next.Expires = s.status.Now.Add(ttl)
+		next = s.write(next)
+		s.commits = append(s.commits, commit{worker: next.WorkerID, row: found})
 		s.rows[next.WorkerID] = next
 		return true
 	}
@@ -123,6 +146,22 @@ func (s *memStore) Swap(_ context.Context, old, next leasestore.Row, ttl time.Du
 		return s.onSwap(old, next, do)
 	}
 	return do(), nil
+}
+
+// rewind takes back the last n commits.
+func (s *memStore) rewind(n int) {
+	for range min(n, len(s.commits)) {
+		last := s.commits[len(s.commits)-1]
+		s.commits = s.commits[:len(s.commits)-1]
+		switch {
+		case last.worker < 0:
+			s.meta = last.meta
+		case last.row.Version == 0:
+			delete(s.rows, last.worker)
+		default:
+			s.rows[last.worker] = last.row
+		}
+	}
 }
 
 // pin writes the meta row of memDomain, with all numbers below next given out.

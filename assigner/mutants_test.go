@@ -208,8 +208,8 @@ func restore(w *simWorld, whole bool) {
 		return
 	}
 	meta := w.store.meta
-	lead := max(highest-simAlloc.Delta(w.store.now()), 0) + w.rng.Int64N(w.window)
-	err := leasestore.Recover(context.Background(), simConsole{w.store}, time.Duration(lead)*simUnit)
+	lead := max(highest-simAlloc.Delta(w.store.at().status.Now), 0) + w.rng.Int64N(w.window)
+	err := leasestore.Recover(context.Background(), w.store.at(), time.Duration(lead)*simUnit)
 	if err != nil {
 		w.wrong = append(w.wrong, err.Error())
 	}
@@ -232,16 +232,16 @@ func turnBack(w *simWorld, units int64) {
 // deleteRow deletes a row, unless a process that has not seen it counted may be about to create it:
 // that process could not notice.
 func deleteRow(w *simWorld) {
-	worker := w.rng.Int64N(int64(len(w.store.rows)))
+	worker := w.rng.Int64N(w.workers)
 	if w.store.creating[worker] > 0 || slices.ContainsFunc(w.holders, func(h *simHolder) bool { return h.lease == nil && h.counted <= worker }) {
 		return
 	}
-	w.store.rows[worker] = leasestore.Row{}
+	delete(w.store.rows, worker)
 	w.log("row %d deleted", worker)
 }
 
 func recreateRow(w *simWorld) {
-	worker := w.rng.Int64N(int64(len(w.store.rows)))
+	worker := w.rng.Int64N(w.workers)
 	w.store.rows[worker] = leasestore.Row{WorkerID: worker, Version: 1}
 	w.log("row %d made anew", worker)
 }

@@ -121,11 +121,11 @@ func TestRevokeReturnsErrors(t *testing.T) {
 
 // revokeRow revokes a random row.
 func revokeRow(w *simWorld) {
-	worker := w.rng.Int64N(int64(len(w.store.rows)))
+	worker := w.rng.Int64N(w.workers)
 	if w.store.rows[worker].Version == 0 {
 		return
 	}
-	row, err := leasestore.Revoke(context.Background(), simConsole{w.store}, worker)
+	row, err := leasestore.Revoke(context.Background(), w.store.at(), worker)
 	if err != nil {
 		w.wrong = append(w.wrong, err.Error())
 	}

@@ -2,82 +2,37 @@ package assigner
 
 import (
 	"context"
-	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-// errStore is the error for a holder when the store, or the network to it, has failed.
-var errStore = errors.New("simulated store: no answer")
-
 // A simStore is the store of a simulated world. It is used by one coroutine at a time.
 type simStore struct {
+	*memStore
 	w        *simWorld
-	identity string
-	meta     leasestore.Meta
-	rows     []leasestore.Row                    // by worker ID; Version 0: none
-	past     [][]leasestore.Row                  // earlier states of each row, oldest first
-	commits  []commit                            // to take back, oldest first
-	late     []func()                            // swaps that were answered with an error and are still under way
-	creating map[int64]int                       // how many of late create a row
-	matches  predicate                           // of Swap
-	write    func(leasestore.Row) leasestore.Row // applied to the row that a swap writes
-	lagging  bool                                // reads come from a replica
+	past     map[int64][]leasestore.Row // earlier states of each row, oldest first
+	late     []func()                   // swaps that were answered with an error and are still under way
+	creating map[int64]int              // how many of late create a row
+	lagging  bool                       // reads come from a replica
 }
 
-type predicate func(found, old leasestore.Row) bool
-
-// A commit keeps the row, or the meta row, that a swap has replaced.
-type commit struct {
-	worker int64 // -1: the meta row
-	row    leasestore.Row
-	meta   leasestore.Meta
+// at moves the clock of the store to the time of the world.
+func (s *simStore) at() *memStore {
+	s.status.Now = simAlloc.Time(s.w.time + s.w.storeSkew)
+	return s.memStore
 }
 
-func (s *simStore) now() time.Time { return simAlloc.Time(s.w.time + s.w.storeSkew) }
-
-func (s *simStore) set(next leasestore.Row) {
-	s.commits = append(s.commits, commit{worker: next.WorkerID, row: s.rows[next.WorkerID]})
-	s.past[next.WorkerID] = append(s.past[next.WorkerID], s.rows[next.WorkerID])
-	s.rows[next.WorkerID] = next
-}
-
-func (s *simStore) setMeta(next leasestore.Meta) {
-	s.commits = append(s.commits, commit{worker: -1, meta: s.meta})
-	s.meta = next
-}
-
+// swap makes a swap, as when it arrives.
 func (s *simStore) swap(old, next leasestore.Row, ttl time.Duration) bool {
-	found := s.rows[next.WorkerID]
-	exists := found.Version != 0
-	if exists != (old.Version != 0) || exists && !s.matches(found, old) {
-		return false
+	before := s.rows[next.WorkerID]
+	ok, _ := s.at().Swap(context.Background(), old, next, ttl)
+	if ok {
+		s.past[next.WorkerID] = append(s.past[next.WorkerID], before)
 	}
-	next.Expires = s.now().Add(ttl)
-	s.set(s.write(next))
-	return true
-}
-
-func (s *simStore) swapMeta(old, next leasestore.Meta) bool {
-	if !s.meta.Same(old) {
-		return false
-	}
-	s.setMeta(next)
-	return true
-}
-
-// rewind takes back the last n commits.
-func (s *simStore) rewind(n int) {
-	for range min(n, len(s.commits)) {
-		last := s.commits[len(s.commits)-1]
-		s.commits = s.commits[:len(s.commits)-1]
-		if last.worker < 0 {
-			s.meta = last.meta
-		} else {
-			s.rows[last.worker] = last.row
-		}
-	}
+	return ok
 }
 
 // read returns a row as it is, or, from a replica, as it was up to four commits ago.
@@ -103,6 +58,7 @@ func (l simLink) call(op func()) error {
 	}
 	failed := l.w.down() || l.w.time < l.h.cutOff || l.w.chance(l.w.faults)
 	if !failed {
+		l.at()
 		op()
 	}
 	if !l.h.travel() || failed {
@@ -134,7 +90,7 @@ func (l simLink) change(swap func() bool) (ok bool, err error) {
 }
 
 func (l simLink) Status(context.Context) (s leasestore.Status, err error) {
-	err = l.call(func() { s = leasestore.Status{Now: l.now(), Identity: l.identity, Lossy: l.w.sim.lossy} })
+	err = l.call(func() { s = l.status })
 	return s, err
 }
 
@@ -146,8 +102,11 @@ func (l simLink) LoadMeta(context.Context) (m leasestore.Meta, err error) {
 	return m, err
 }
 
-func (l simLink) SwapMeta(_ context.Context, old, next leasestore.Meta) (bool, error) {
-	return l.change(func() bool { return l.swapMeta(old, next) })
+func (l simLink) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool, error) {
+	return l.change(func() bool {
+		ok, _ := l.memStore.SwapMeta(ctx, old, next)
+		return ok
+	})
 }
 
 func (l simLink) Load(_ context.Context, worker int64) (r leasestore.Row, err error) {
@@ -158,24 +117,14 @@ func (l simLink) Load(_ context.Context, worker int64) (r leasestore.Row, err er
 	return r, err
 }
 
-func (l simLink) List(context.Context) (rows []leasestore.Row, err error) {
+func (l simLink) Expired(_ context.Context, n int) (rows []leasestore.Row, err error) {
 	err = l.call(func() {
-		for worker := range l.rows {
-			if row := l.read(int64(worker)); row.Version != 0 {
+		for _, worker := range slices.Sorted(maps.Keys(l.rows)) {
+			if row := l.read(worker); row.Version != 0 && len(rows) < n && !row.Expires.After(l.status.Now) {
 				rows = append(rows, row)
 			}
 		}
 	})
-	return rows, err
-}
-
-func (l simLink) Expired(ctx context.Context, n int) (rows []leasestore.Row, err error) {
-	all, err := l.List(ctx)
-	for _, row := range all {
-		if len(rows) < n && !row.Expires.After(l.now()) {
-			rows = append(rows, row)
-		}
-	}
 	return rows, err
 }
 
@@ -212,36 +161,4 @@ func (l simLink) CreateFree(_ context.Context, rows []leasestore.Row, ttl time.D
 		return true
 	})
 	return err
-}
-
-// A simConsole is the operator's way to the store: nothing happens on it.
-type simConsole struct{ *simStore }
-
-func (c simConsole) Status(context.Context) (leasestore.Status, error) {
-	return leasestore.Status{Now: c.now(), Identity: c.identity}, nil
-}
-
-func (c simConsole) LoadMeta(context.Context) (leasestore.Meta, error) { return c.meta, nil }
-
-func (c simConsole) SwapMeta(_ context.Context, old, next leasestore.Meta) (bool, error) {
-	return c.swapMeta(old, next), nil
-}
-
-func (c simConsole) Load(_ context.Context, worker int64) (leasestore.Row, error) {
-	return c.rows[worker], nil
-}
-
-func (c simConsole) List(context.Context) (rows []leasestore.Row, err error) {
-	for _, row := range c.rows {
-		if row.Version != 0 {
-			rows = append(rows, row)
-		}
-	}
-	return rows, nil
-}
-
-func (c simConsole) Expired(context.Context, int) ([]leasestore.Row, error) { return nil, nil }
-
-func (c simConsole) Swap(_ context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
-	return c.swap(old, next, ttl), nil
 }

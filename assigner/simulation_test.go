@@ -55,9 +55,6 @@ type simulation struct {
 }
 
 func (s simulation) defaults() simulation {
-	if s.matches == nil {
-		s.matches = leasestore.Row.Same
-	}
 	if s.write == nil {
 		s.write = func(_ *simWorld, r leasestore.Row) leasestore.Row { return r }
 	}
@@ -77,6 +74,7 @@ type simWorld struct {
 	time      int64 // the true one, in units
 	storeSkew int64
 	downUntil int64
+	workers   int64 // how many worker IDs there are
 	window    int64
 	skew      int64 // MaxSkew
 	haste     int   // of time, against the steps of holders
@@ -132,14 +130,12 @@ func newWorld(seed uint64, sim simulation) *simWorld {
 	}
 	w.faults = w.rng.IntN(15)
 	w.alike = w.chance(50) || w.sim.calm
-	w.store = &simStore{
-		w:        w,
-		rows:     make([]leasestore.Row, 1<<workerBits),
-		past:     make([][]leasestore.Row, 1<<workerBits),
-		matches:  w.sim.matches,
-		write:    func(r leasestore.Row) leasestore.Row { return w.sim.write(w, r) },
-		lagging:  w.sim.lagging,
-		creating: make(map[int64]int),
+	w.workers = 1 << workerBits
+	w.store = &simStore{memStore: newMemStore(), w: w, past: make(map[int64][]leasestore.Row), lagging: w.sim.lagging, creating: make(map[int64]int)}
+	w.store.status.Lossy = w.sim.lossy
+	w.store.write = func(r leasestore.Row) leasestore.Row { return w.sim.write(w, r) }
+	if w.sim.matches != nil {
+		w.store.matches = w.sim.matches
 	}
 	w.failover()
 	for id := range 2 + w.rng.IntN(7) {
@@ -321,7 +317,7 @@ func (w *simWorld) off() int64 { return (w.rng.Int64N(2*w.skew+1) - w.skew) * 5 
 func (w *simWorld) failover() {
 	if w.moving {
 		w.servers++
-		w.store.identity = fmt.Sprint("server ", w.servers)
+		w.store.status.Identity = fmt.Sprint("server ", w.servers)
 	}
 }
 

@@ -24,8 +24,8 @@ func (w *simWorld) heal() {
 
 // usable counts the worker IDs that have a row or were never given out.
 func (w *simWorld) usable() (n int) {
-	for worker, row := range w.store.rows {
-		if row.Version != 0 || int64(worker) >= w.store.meta.NextWorkerID {
+	for worker := range w.workers {
+		if w.store.rows[worker].Version != 0 || worker >= w.store.meta.NextWorkerID {
 			n++
 		}
 	}
