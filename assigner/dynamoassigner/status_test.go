@@ -75,7 +75,7 @@ func TestStatusReportsGlobalTables(t *testing.T) {
 	})
 	_, err := assigner.Leased(dynamoassigner.LeaseStore(client, table, "orders"), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
 	if !errors.Is(err, leasestore.ErrNotDurable) || !strings.Contains(err.Error(), "global table with 1 replicas") {
-		t.Errorf("Assign: %v, want ErrStoreNotDurable", err)
+		t.Errorf("Assign: %v, want ErrNotDurable", err)
 	}
 }
 

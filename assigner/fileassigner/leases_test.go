@@ -195,7 +195,7 @@ func TestLockFileWithASecondPathIsRefused(t *testing.T) {
 	_, errSegment := fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{}).Advance(t.Context(), "orders", 1)
 	for _, err := range []error{errLease, errSegment} {
 		if !errors.Is(err, leasestore.ErrNotDurable) || !strings.Contains(err.Error(), "the file lock has 2 hard links") {
-			t.Errorf("%v, want ErrStoreNotDurable that names the links", err)
+			t.Errorf("%v, want ErrNotDurable that names the links", err)
 		}
 	}
 }

@@ -28,7 +28,7 @@ func TestFolderInMemoryIsAFault(t *testing.T) {
 		r, errSegment := source.Advance(t.Context(), "a", 1)
 		for _, err := range []error{errLease, errSegment} {
 			if errors.Is(err, leasestore.ErrNotDurable) == allow || (err == nil) != allow {
-				t.Errorf("with AllowUndurable %v: %v, want ErrStoreNotDurable otherwise", allow, err)
+				t.Errorf("with AllowUndurable %v: %v, want ErrNotDurable otherwise", allow, err)
 			}
 		}
 		if allow && r.First != 1 {

@@ -32,7 +32,7 @@ func TestAdvanceOnAnUndurableServerIsRefused(t *testing.T) {
 	refused := func(s segment.Source, want string) {
 		t.Helper()
 		if r, err := s.Advance(t.Context(), "a", 1); !errors.Is(err, leasestore.ErrNotDurable) || !strings.Contains(err.Error(), want) {
-			t.Errorf("range %v, error %v, want ErrStoreNotDurable with %q", r, err, want)
+			t.Errorf("range %v, error %v, want ErrNotDurable with %q", r, err, want)
 		}
 	}
 	replica := testserver.RedisReplica(t, primary)

@@ -29,7 +29,7 @@ func checkFaults(t *testing.T, s leasestore.Store, want []string) {
 	}
 	_, err = assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
 	if refused := errors.Is(err, leasestore.ErrNotDurable); refused != (len(want) > 0) {
-		t.Errorf("Assign: %v; want ErrStoreNotDurable: %v", err, len(want) > 0)
+		t.Errorf("Assign: %v; want ErrNotDurable: %v", err, len(want) > 0)
 	}
 	for _, fault := range want {
 		if err == nil || !strings.Contains(err.Error(), fault) || !strings.Contains(err.Error(), "AllowUndurable") {
@@ -83,7 +83,7 @@ func TestStatusReportsReplicasThatThePrimaryDoesNotWaitFor(t *testing.T) {
 	s := redisassigner.LeaseStore(connect(t, options(replica.Addr())), namespace)
 	_, err := assigner.Leased(s, assigner.LeaseConfig{AllowUndurable: true}).Assign(t.Context(), assignertest.Domain())
 	if !errors.Is(err, leasestore.ErrNotDurable) || !strings.Contains(err.Error(), "connect to the primary") {
-		t.Errorf("Assign on a replica: %v; want ErrStoreNotDurable that says where to connect", err)
+		t.Errorf("Assign on a replica: %v; want ErrNotDurable that says where to connect", err)
 	}
 }
 
