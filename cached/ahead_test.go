@@ -109,5 +109,6 @@ func TestEndOfTimeEndsEveryWait(t *testing.T) {
 		if id, err := g.NextContext(ctx); id != 0 || !errors.Is(err, cached.ErrTimeExhausted) {
 			t.Errorf("NextContext = %d, %v, want ErrTimeExhausted", id, err)
 		}
+		time.Sleep(time.Hour) // the generator checks for blocks that are stale
 	})
 }

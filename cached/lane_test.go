@@ -51,19 +51,22 @@ func TestLaneTakesUnitsWhole(t *testing.T) {
 func TestLaneEndsWithInvalidateAndClose(t *testing.T) {
 	for _, taken := range []int{1, 15, 16, 8 * 16} { // the block of the last is the newest
 		synctest.Test(t, func(t *testing.T) {
-			g := inBubble(t, cached.Config{MaxStaleness: -1, Assigner: &fakeassigner.Assigner{OnAssign: func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+			g := inBubble(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 				if nth > 1 {
 					time.Sleep(time.Hour)
 				}
-				return fenced(8)(ctx, nth, d)
+				return fenced(1<<20)(ctx, nth, d)
 			}}})
 			lane, before := g.Lane(), g.WorkerID()
 			for range taken {
 				laneNext(t, lane)
 			}
 			g.Invalidate()
-			if id, err := lane.Next(); id != 0 || !errors.Is(err, cached.ErrLeaseExhausted) {
-				t.Errorf("%d taken: Next after Invalidate = %d, %v, want ErrLeaseExhausted", taken, id, err)
+			for range 3 {
+				if id, err := lane.Next(); id != 0 || !errors.Is(err, cached.ErrLeaseExhausted) {
+					t.Errorf("%d taken: Next after Invalidate = %d, %v, want ErrLeaseExhausted", taken, id, err)
+				}
+				time.Sleep(16 * time.Second) // the generator checks for blocks that are stale
 			}
 			time.Sleep(2 * time.Hour)
 			if f := parse(t, g, laneNext(t, lane)); f.WorkerID == before || f.Sequence != int64(taken%16) {

@@ -132,7 +132,7 @@ func (g *Generator) put(limit int) (blocks int, err error) {
 // nothing. Blocks in the ring do not count as used: a large ring must not raise the fence far above
 // the clock.
 func (g *Generator) extend() {
-	if grant := g.keeper.Current(); grant != nil && g.lastSecond >= grant.Half && g.begun() >= grant.Half {
+	if grant := g.keeper.Current(); grant != nil && g.begun() >= grant.Half {
 		g.keeper.Extend(grant.Limit + 1)
 	}
 }
@@ -147,13 +147,16 @@ func (g *Generator) admit(grant *keeper.Grant, delta int64) error {
 	case delta > grant.Limit:
 		g.keeper.Extend(delta + int64(g.ring.Free()) - 1)
 		return g.keeper.Shortage()
-	case g.maxAhead > 0 && delta-g.alloc.Delta(g.now()) > g.maxAhead:
-		t := g.now()
-		return &AheadError{
-			Ahead:   g.alloc.Time(delta).Sub(t),
-			Max:     time.Duration(g.maxAhead) * g.alloc.Layout().Unit,
-			RetryIn: max(g.alloc.Time(delta-g.maxAhead).Sub(t), time.Millisecond),
-		}
+	case g.maxAhead == 0:
+		return nil
 	}
-	return nil
+	t := g.now()
+	if delta-g.alloc.Delta(t) <= g.maxAhead {
+		return nil
+	}
+	return &AheadError{
+		Ahead:   g.alloc.Time(delta).Sub(t),
+		Max:     time.Duration(g.maxAhead) * g.alloc.Layout().Unit,
+		RetryIn: g.alloc.Time(delta - g.maxAhead).Sub(t),
+	}
 }
