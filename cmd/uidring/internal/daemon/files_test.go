@@ -87,37 +87,25 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 		t.Errorf("page %v", page)
 	}
 	trust := trusting(cert1 + cert2 + expired)
-	var serial atomic.Int64
+	serial := func() int64 { // of the certificate that a new connection gets
+		conn, err := tls.Dial("tcp", r.address, trust)
+		must(t, err)
+		defer conn.Close()
+		return conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
+	}
 	var ended atomic.Bool
 	var group sync.WaitGroup
-	load := func(request func() error) {
+	for _, client := range clients(t, trust) { // on connections that are kept
 		group.Go(func() {
 			for !ended.Load() && !t.Failed() {
-				if err := request(); err != nil {
-					t.Error(err)
+				if status, _, err := get(client, "https://"+r.address+"/v1/id"); status != http.StatusOK {
+					t.Errorf("status %d, %v", status, err)
 				}
 			}
 		})
 	}
 	defer group.Wait()
 	defer ended.Store(true)
-	load(func() error {
-		conn, err := tls.Dial("tcp", r.address, trust)
-		if err != nil {
-			return err
-		}
-		serial.Store(conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64())
-		return conn.Close()
-	})
-	for _, client := range clients(t, trust) { // on connections that are kept
-		load(func() error {
-			status, _, err := get(client, "https://"+r.address+"/v1/id")
-			if status != http.StatusOK {
-				return fmt.Errorf("status %d, %v", status, err)
-			}
-			return nil
-		})
-	}
 	for _, step := range []struct {
 		cert, key, refused string
 		serial             int64
@@ -138,7 +126,7 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 			record := log.find("certificate not loaded, the old contents stay in use")
 			return step.refused == "" || record != nil && strings.Contains(record["error"].(string), step.refused)
 		})
-		poll.Until(t, fmt.Sprint("certificate ", step.serial), func() bool { return serial.Load() == step.serial || t.Failed() })
+		poll.Until(t, fmt.Sprint("certificate ", step.serial), func() bool { return serial() == step.serial || t.Failed() })
 	}
 }
 

@@ -67,21 +67,15 @@ func (s *Service) copied(path, id string) error {
 func (s *Service) unexpected(path, id string, blank bool) error {
 	const remedy = "set new-store for one start, see docs/SERVING.md#one-store"
 	for _, k := range s.known {
-		since := k.Since.Format(time.DateOnly)
+		used := fmt.Sprintf("namespace %q has a store at %s, in use since %s", k.Namespace, k.Path, k.Since.Format(time.DateOnly))
 		switch {
-		case k.ID == id:
-		case k.isAt(path) && id == "":
-			return fmt.Errorf("%w: the store of namespace %q at %s, in use since %s, is gone or empty: a new one gives out its IDs again; "+
-				"bring it back, or %s", ErrSecondStore, k.Namespace, path, since, remedy)
-		case k.isAt(path):
-			return fmt.Errorf("%w: the store of namespace %q at %s, in use since %s, was replaced: its ID is %s and was %s; "+
-				"bring the old one back, or %s", ErrSecondStore, k.Namespace, path, since, id, k.ID, remedy)
-		case id == "" && k.exists():
-			return fmt.Errorf("%w: this host has a store of namespace %q at %s, in use since %s: a new one at %s gives out the same IDs; "+
-				"use that one, or %s", ErrSecondStore, k.Namespace, k.Path, since, path, remedy)
-		case id == "":
-			return fmt.Errorf("%w: this host had a store of namespace %q at %s, in use since %s, which is gone: a new one at %s gives out "+
-				"its IDs again; bring it back, or %s", ErrSecondStore, k.Namespace, k.Path, since, path, remedy)
+		case k.ID == id || id != "" && !k.isAt(path):
+		case id != "":
+			return fmt.Errorf("%w: %s, which was replaced: its ID is %s and was %s; bring the old one back, or %s", ErrSecondStore, used, id, k.ID, remedy)
+		case k.exists() && !k.isAt(path):
+			return fmt.Errorf("%w: %s: a new one at %s gives out the same IDs; use that one, or %s", ErrSecondStore, used, path, remedy)
+		default:
+			return fmt.Errorf("%w: %s, which is gone or empty: a new one at %s gives out its IDs again; bring it back, or %s", ErrSecondStore, used, path, remedy)
 		}
 	}
 	if blank && reachable(s.cfg.Listen) {

@@ -64,9 +64,9 @@ func (h host) refused(cfg Config, texts ...string) {
 // serve does not replace a lost or moved store with a new one, which would begin at worker ID 0.
 func TestServiceDoesNotReplaceALostStore(t *testing.T) {
 	for name, lose := range map[string]func(h host) error{
-		"is gone or empty": func(h host) error { return os.Rename(h.file(), h.file()+"-moved") },
-		"gone or empty":    func(h host) error { return os.Truncate(h.file(), 0) },
-		"was replaced: its ID is ": func(h host) error {
+		"which is gone or empty": func(h host) error { return os.Rename(h.file(), h.file()+"-moved") },
+		"gone or empty":          func(h host) error { return os.Truncate(h.file(), 0) },
+		"which was replaced: its ID is ": func(h host) error {
 			other := newHost(h.t)
 			other.serve(other.config(other.data), "ready")
 			return os.Rename(other.file(), h.file())
@@ -87,7 +87,7 @@ func TestServiceRefusesAStoreBesideAnother(t *testing.T) {
 	h := newHost(t)
 	h.serve(h.config(h.data), "ready")
 	cfg := h.config(testserver.DiskFolder(t))
-	h.refused(cfg, `this host has a store of namespace "test" at `+h.file(), "new-store")
+	h.refused(cfg, `namespace "test" has a store at `+h.file(), "new-store")
 	other := cfg
 	other.Namespace = "another" // of which there is none yet
 	h.serve(other, "ready")

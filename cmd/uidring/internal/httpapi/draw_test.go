@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"net/http"
 	"net/http/httptest"
 	"path"
 	"slices"
@@ -242,27 +241,6 @@ func TestDrawWaitsInVainOnce(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A sink is a ResponseWriter with as little cost as possible.
-type sink struct{ header http.Header }
-
-func (s sink) Header() http.Header       { return s.header }
-func (sink) WriteHeader(int)             {}
-func (sink) Write(p []byte) (int, error) { return len(p), nil }
-
-func TestDrawAllocatesNothingPerID(t *testing.T) {
-	s := newServer(t, Config{})
-	for _, accept := range []string{"application/json", "text/plain", "application/octet-stream"} {
-		allocs := func(n int) float64 {
-			r := httptest.NewRequest("GET", "/v1/ids?n="+strconv.Itoa(n), nil)
-			r.Header.Set("Accept", accept)
-			return testing.AllocsPerRun(50, func() { s.ServeHTTP(sink{make(http.Header)}, r) })
-		}
-		if few, many := allocs(10), allocs(10_000); many > few+5 { // the race detector makes pools forget
-			t.Errorf("%s: %v allocations for 10 IDs, %v for 10,000", accept, few, many)
-		}
-	}
 }
 
 func TestAccept(t *testing.T) {
