@@ -3,13 +3,17 @@ package assigner
 import (
 	"context"
 	"errors"
-	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/test/together"
 )
 
 // The numbers of a claim by memDomain at the delta 1000, with a window of 30.
@@ -23,7 +27,7 @@ func TestAssignBeginsAboveTheFence(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newMemStore()
 			s.put(leasestore.Row{WorkerID: 2, Fence: row.fence})
-			wantGrant(t, take(t, clocked(Leased(s, LeaseConfig{}))), 2, row.first, row.limit)
+			wantGrant(t, take(t, leased(s)), 2, row.first, row.limit)
 			if got := s.rows[2]; got.Version != 2 || got.Fence != row.limit || got.Token == "" || !got.Expires.Equal(memTime(1060)) {
 				t.Errorf("row = %+v, want version 2, fence %d, a token, and two windows", got, row.limit)
 			}
@@ -34,24 +38,24 @@ func TestAssignBeginsAboveTheFence(t *testing.T) {
 func TestAssignChoosesAWorkerID(t *testing.T) {
 	rows := []leasestore.Row{{WorkerID: 0, Fence: 1500}, {WorkerID: 1, Fence: 900}, held(2, 800, "other", 1001)}
 	for name, row := range map[string]struct {
-		assigner func(leasestore.Store, LeaseConfig) Assigner
-		rows     []leasestore.Row
-		want     int64
+		open func(leasestore.Store) Assigner
+		rows []leasestore.Row
+		want int64
 	}{
-		"Leased: recycled, fence in the past":    {Leased, rows, 1},
-		"Leased: recycled, nearest fence":        {Leased, []leasestore.Row{{WorkerID: 0, Fence: 1500}, {WorkerID: 1, Fence: 1200}}, 1},
-		"Leased: new, as nothing is free":        {Leased, rows[2:], 3},
-		"Leased: expired by the store's clock":   {Leased, []leasestore.Row{held(0, 900, "other", 1000)}, 0},
-		"Leased: free, as its release has it":    {Leased, []leasestore.Row{{WorkerID: 0, Fence: 900, Expires: memTime(1000)}}, 0},
-		"Auto: new while there are any":          {Auto, rows, 3},
-		"Auto: recycled when all are given out":  {Auto, append([]leasestore.Row{held(3, 1, "other", 1001)}, rows...), 1},
-		"Leased: a row beyond the layout is not": {Leased, []leasestore.Row{{WorkerID: 4, Fence: 1}, {WorkerID: 0, Fence: 2000}}, 0},
+		"Leased: recycled, fence in the past":    {leased, rows, 1},
+		"Leased: recycled, nearest fence":        {leased, []leasestore.Row{{WorkerID: 0, Fence: 1500}, {WorkerID: 1, Fence: 1200}}, 1},
+		"Leased: new, as nothing is free":        {leased, rows[2:], 3},
+		"Leased: expired by the store's clock":   {leased, []leasestore.Row{held(0, 900, "other", 1000)}, 0},
+		"Leased: free, as its release has it":    {leased, []leasestore.Row{{WorkerID: 0, Fence: 900, Expires: memTime(1000)}}, 0},
+		"Auto: new while there are any":          {auto, rows, 3},
+		"Auto: recycled when all are given out":  {auto, append([]leasestore.Row{held(3, 1, "other", 1001)}, rows...), 1},
+		"Leased: a row beyond the layout is not": {leased, []leasestore.Row{{WorkerID: 4, Fence: 1}, {WorkerID: 0, Fence: 2000}}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, order := range orders {
 				s := newMemStore()
 				s.put(row.rows...)
-				a := row.assigner(s, LeaseConfig{})
+				a := row.open(s)
 				a.(*leaser).shuffle = order
 				if got := take(t, a).Grant().WorkerID; got != row.want {
 					t.Errorf("worker %d, want %d", got, row.want)
@@ -77,7 +81,7 @@ func TestLeasedTakesRowsInRandomOrder(t *testing.T) {
 		for want, order := range orders {
 			s := newMemStore()
 			s.put(leasestore.Row{WorkerID: 0, Fence: fences[0]}, leasestore.Row{WorkerID: 1, Fence: fences[1]})
-			a := clocked(Leased(s, LeaseConfig{}))
+			a := leased(s)
 			a.(*leaser).shuffle = order
 			if got := take(t, a).Grant().WorkerID; got != int64(want) {
 				t.Errorf("fences %v: worker %d, want %d", fences, got, want)
@@ -92,7 +96,7 @@ func TestAutoTakesSpareRowsFirst(t *testing.T) {
 	s.rows[0] = leasestore.Row{WorkerID: 0, Version: 1, Token: recoveringPrefix} // created by a recovery
 	for _, order := range orders {
 		s.rows[1] = leasestore.Row{WorkerID: 1, Version: 1} // never claimed
-		a := clocked(Auto(s, LeaseConfig{}))
+		a := auto(s)
 		a.(*leaser).shuffle = order
 		wantGrant(t, take(t, a), 1, 1, 1030)
 		if s.meta.NextWorkerID != 3 {
@@ -101,10 +105,9 @@ func TestAutoTakesSpareRowsFirst(t *testing.T) {
 	}
 	s = newMemStore()
 	s.put(leasestore.Row{WorkerID: 0}, held(1, 1, "other", 2000))
-	a := clocked(Auto(s, LeaseConfig{}))
+	a := auto(s)
 	s.onList = func() error { return errStore }
-	_, err := a.Assign(t.Context(), memDomain())
-	wantError(t, err, errStore, "list the expired rows")
+	refused(t, a, errStore, "list the expired rows")
 	s.onList = nil
 	s.onSwap = func(old, next leasestore.Row, do func() bool) (bool, error) { // another process takes the next new one
 		if old.Version == 0 {
@@ -123,79 +126,51 @@ func TestLeasedCountsARowBeforeItTakesIt(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
 	s.rows[0] = leasestore.Row{WorkerID: 0, Version: 1}
-	a := clocked(Leased(s, LeaseConfig{}))
-	a.(*leaser).pause = func(context.Context, int) {}
-	take(t, a)
+	take(t, hasty(leased(s)))
 	if s.meta.NextWorkerID != 1 {
 		t.Errorf("next worker %d, want 1", s.meta.NextWorkerID)
 	}
 }
 
 func TestLeasedWithAClaimWithoutAnAnswer(t *testing.T) {
-	t.Run("taken", func(t *testing.T) {
-		s := newMemStore()
-		s.put(leasestore.Row{WorkerID: 0, Fence: 700})
-		s.lose(1)
-		wantGrant(t, take(t, clocked(Leased(s, LeaseConfig{}))), 0, 701, 1030)
-	})
-	t.Run("and cannot be read", func(t *testing.T) {
-		s := newMemStore()
-		s.put(leasestore.Row{WorkerID: 0, Fence: 700})
-		s.lose(1)
-		s.onLoad = func() error { return context.DeadlineExceeded }
-		_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-		wantError(t, err, errLostAnswer, "claim row 0")
-		wantError(t, err, context.DeadlineExceeded)
-	})
+	s := newMemStore()
+	s.put(leasestore.Row{WorkerID: 0, Fence: 700})
+	s.lose(1)
+	wantGrant(t, take(t, leased(s)), 0, 701, 1030)
+
+	s = newMemStore()
+	s.put(leasestore.Row{WorkerID: 0, Fence: 700})
+	s.lose(1)
+	s.onLoad = func() error { return context.DeadlineExceeded }
+	wantError(t, refused(t, leased(s), errLostAnswer, "claim row 0"), context.DeadlineExceeded)
 }
 
 // If the answer to a count is lost, the claim reads the meta row and finds its token. A count
 // without effect is an error and wastes no worker ID.
 func TestLeasedWithACountWithoutAnAnswer(t *testing.T) {
-	for name, arrives := range map[string]bool{"taken": true, "not taken": false} {
-		t.Run(name, func(t *testing.T) {
-			s := newMemStore()
-			s.pin(0)
-			s.onMeta = func(do func() bool) (bool, error) {
-				s.onMeta = nil
-				if arrives {
-					do()
-				}
-				return false, errLostAnswer
-			}
-			a := clocked(Leased(s, LeaseConfig{}))
-			l, err := a.Assign(t.Context(), memDomain())
-			if !arrives {
-				wantError(t, err, errLostAnswer, "count the worker IDs")
-				if row := s.rows[0]; row.Version != 1 || row.Token != "" || row.Owner != "" || row.Holder != "" || row.Expires.After(s.status.Now) {
-					t.Errorf("row %+v, want an unused one", row)
-				}
-				l, err = a.Assign(t.Context(), memDomain())
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if arrives {
-				wantGrant(t, l, 0, 1, 1030)
-			} else {
-				wantGrant(t, l, 0, 1031, 1060) // the row has been created, and is claimed again
-			}
-		})
-	}
-}
-
-// Another process swaps the meta row between the read and the unanswered swap of a claim. Both
-// swaps leave the same version: the tokens tell them apart.
-func TestLeasedWithACountThatAnotherSwapReplaced(t *testing.T) {
 	s := newMemStore()
-	s.pin(1)
-	s.onMeta = func(func() bool) (bool, error) {
+	s.pin(0)
+	a := leased(s)
+	s.onMeta = func(do func() bool) (bool, error) {
 		s.onMeta = nil
-		s.meta.Version, s.meta.Token = s.meta.Version+1, "T" // a swap of the meta row, and no count
 		return false, errLostAnswer
 	}
-	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantError(t, err, errLostAnswer, "count the worker IDs")
+	refused(t, a, errLostAnswer, "count the worker IDs")
+	if row := s.rows[0]; row.Version != 1 || row.Token != "" || row.Owner != "" || row.Holder != "" || row.Expires.After(s.status.Now) {
+		t.Errorf("row %+v, want an unused one", row)
+	}
+	s.onMeta = func(do func() bool) (bool, error) {
+		s.onMeta = nil
+		do()
+		return false, errLostAnswer
+	}
+	wantGrant(t, take(t, hasty(a)), 0, 1031, 1060) // the row has been created, and is claimed again
+	s.onMeta = func(func() bool) (bool, error) {
+		s.onMeta = nil
+		s.meta.Version, s.meta.Token = s.meta.Version+1, "T" // another process swaps the meta row to the same version
+		return false, errLostAnswer
+	}
+	refused(t, a, errLostAnswer, "count the worker IDs")
 }
 
 // A store without the right to write the meta row is read once, and not until the context ends.
@@ -209,10 +184,10 @@ func TestLeasedWithAMetaRowThatCannotBeWritten(t *testing.T) {
 		}
 		return false, errLostAnswer
 	}
-	_, err := clocked(Leased(s, LeaseConfig{})).Assign(ctx, memDomain())
+	_, err := leased(s).Assign(ctx, memDomain())
 	wantError(t, err, errLostAnswer, "write the meta row")
 	s.onMeta = nil
-	take(t, clocked(Leased(s, LeaseConfig{})))
+	take(t, leased(s))
 	if s.meta.Version != 2 {
 		t.Errorf("meta row %+v, want the version 2: created, and a worker ID counted", s.meta)
 	}
@@ -220,11 +195,10 @@ func TestLeasedWithAMetaRowThatCannotBeWritten(t *testing.T) {
 
 func TestFencedRejectsAnotherOwner(t *testing.T) {
 	s := newMemStore()
-	first := take(t, clocked(Fenced(s, Static(2), "10.0.0.55", LeaseConfig{})))
+	first := take(t, fenced(s, 2, "10.0.0.55"))
 	wantGrant(t, first, 2, 1, 1030)
-	second := clocked(Fenced(s, Static(2), "10.1.0.55", LeaseConfig{}))
-	_, err := second.Assign(t.Context(), memDomain())
-	wantError(t, err, ErrWorkerInUse, "row 2", `"10.0.0.55"`, `"10.1.0.55"`, "2026-01-01T00:17:40Z")
+	second := fenced(s, 2, "10.1.0.55")
+	refused(t, second, ErrWorkerInUse, "row 2", `"10.0.0.55"`, `"10.1.0.55"`, "2026-01-01T00:17:40Z")
 
 	s.status.Now = memTime(1060) // two windows later
 	mine := take(t, second)
@@ -236,34 +210,36 @@ func TestFencedRejectsAnotherOwner(t *testing.T) {
 
 func TestFencedTakesAReleasedWorkerIDOfAnotherOwner(t *testing.T) {
 	s := newMemStore()
-	if err := take(t, clocked(Fenced(s, Static(0), "one", LeaseConfig{}))).Release(t.Context(), 1010); err != nil {
+	if err := take(t, fenced(s, 0, "one")).Release(t.Context(), 1010); err != nil {
 		t.Fatal(err)
 	}
 	d := s.at(memStart - 120) // the clocks were ahead: the row has not expired
-	wantGrant(t, takeIn(t, clocked(Fenced(s, Static(0), "two", LeaseConfig{})), d), 0, 1031, 1060)
+	wantGrant(t, takeIn(t, fenced(s, 0, "two"), d), 0, 1031, 1060)
 }
 
+// Stores without a clock show when they were written last. A host that is behind has a wrong clock,
+// or the writer had.
 func TestAssignRejectsAClockThatIsOff(t *testing.T) {
 	for _, row := range []struct {
-		store int64
-		ok    bool
-		text  string
+		store, seen int64
+		text        string
 	}{
-		{memStart - 60, true, ""},
-		{memStart + 60, true, ""},
-		{memStart - 3600, false, "this host is 1h0m0s ahead"},
-		{memStart + 3600, false, "this host is 1h0m0s behind the store"},
+		{store: memStart - 60},
+		{store: memStart + 60},
+		{memStart - 3600, 0, "this host is 1h0m0s ahead of the store, allowed: 1m0s either way"},
+		{memStart + 3600, 0, "this host is 1h0m0s behind the store"},
+		{store: memStart, seen: memStart + 61},
+		{memStart, memStart + 62, "last written at 2026-01-01T00:17:42Z, and it is 2026-01-01T00:16:40Z here, 1m2s earlier, allowed: 1m0s"},
 	} {
 		s := newMemStore()
-		s.status.Now = memTime(row.store)
-		_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-		if row.ok {
-			if err != nil {
-				t.Errorf("store at %d: %v", row.store, err)
-			}
+		s.status.Now, s.status.Seen = memTime(row.store), memTime(row.seen)
+		if row.text == "" {
+			l := take(t, leased(s))
+			s.status.Seen = memTime(row.store + 62)
+			wantError(t, l.Renew(t.Context(), 1010, 1018), leasestore.ErrClockSkew, "last written")
 			continue
 		}
-		wantError(t, err, leasestore.ErrClockSkew, row.text, "1m0s either way")
+		refused(t, leased(s), leasestore.ErrClockSkew, row.text)
 		if len(s.rows) > 0 {
 			t.Error("a row was taken all the same")
 		}
@@ -274,12 +250,9 @@ func TestAssignOnAStoreWithFaults(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
 	s.status.Faults = []string{"sync_binlog is 0", "read_only is on"}
-	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantError(t, err, leasestore.ErrNotDurable, "sync_binlog is 0; read_only is on", "AllowUndurable")
-
+	refused(t, leased(s), leasestore.ErrNotDurable, "sync_binlog is 0; read_only is on", "AllowUndurable")
 	s.status.Faults = s.status.Faults[:1]
-	_, err = clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantError(t, err, leasestore.ErrNotDurable, "sync_binlog is 0;")
+	refused(t, leased(s), leasestore.ErrNotDurable, "sync_binlog is 0;")
 	l := take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true})))
 	want := Grant{WorkerID: 0, First: 1, Limit: 1030, Guarantee: GuaranteeLossy, Reusable: true}
 	if g := l.Grant(); g != want {
@@ -289,12 +262,12 @@ func TestAssignOnAStoreWithFaults(t *testing.T) {
 
 func TestAssignRejectsAnotherDomainByField(t *testing.T) {
 	s := newMemStore()
-	take(t, clocked(Leased(s, LeaseConfig{})))
+	take(t, leased(s))
 	before := s.meta
 	d := memDomain()
 	d.Layout = bitsalloc.Layout{DeltaBits: 29, DatacenterBits: 6, WorkerBits: 3, SequenceBits: 14, Unit: 2 * time.Second}
 	d.Epoch, d.DatacenterID, d.Now = d.Epoch.Add(time.Second), 4, func() int64 { return memStart / 2 }
-	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), d)
+	_, err := leased(s).Assign(t.Context(), d)
 	wantError(t, err, ErrLayoutMismatch, "DeltaBits 28 in the store, here 29", "DatacenterBits 5 in the store, here 6",
 		"WorkerBits 2 in the store, here 3", "SequenceBits 13 in the store, here 14", "Unit 1s in the store, here 2s",
 		"Epoch 2026-01-01T00:00:00Z in the store, here 2026-01-01T00:00:01Z", "DatacenterID 3 in the store, here 4")
@@ -303,82 +276,47 @@ func TestAssignRejectsAnotherDomainByField(t *testing.T) {
 	}
 	d = memDomain()
 	d.Epoch = d.Epoch.In(time.FixedZone("", 3600))
-	takeIn(t, clocked(Leased(s, LeaseConfig{})), d)
+	takeIn(t, leased(s), d)
 }
 
 // A counter that went past the maximum was the end of a scheme that cut it down to size.
 func TestAssignWithACounterPastTheMaximum(t *testing.T) {
-	for _, assigner := range []func(leasestore.Store, LeaseConfig) Assigner{Leased, Auto} {
+	for _, open := range []func(leasestore.Store) Assigner{leased, auto} {
 		s := newMemStore()
 		s.put(held(1, 900, "other", 1001))
 		s.pin(1 << 40)
-		_, err := assigner(s, LeaseConfig{}).Assign(t.Context(), memDomain())
-		wantError(t, err, ErrWorkersExhausted)
+		refused(t, open(s), ErrWorkersExhausted)
 		s.put(leasestore.Row{WorkerID: 2, Fence: 900})
 		s.pin(1 << 40)
-		wantGrant(t, take(t, assigner(s, LeaseConfig{})), 2, 901, 1030)
+		wantGrant(t, take(t, open(s)), 2, 901, 1030)
 	}
 	s := newMemStore()
 	for want := range int64(4) {
-		wantGrant(t, take(t, clocked(Leased(s, LeaseConfig{}))), want, 1, 1030)
+		wantGrant(t, take(t, leased(s)), want, 1, 1030)
 	}
-	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantError(t, err, ErrWorkersExhausted, "all 4 have been given out")
-	wantRetry(t, err, time.Second)
+	wantRetry(t, refused(t, leased(s), ErrWorkersExhausted, "all 4 have been given out"), time.Second)
 }
 
 func TestAssignNamesAllMistakesOfItsConfig(t *testing.T) {
-	cfg := LeaseConfig{Window: -time.Second, MaxLead: -time.Minute}
-	_, err := Leased(nil, cfg).Assign(t.Context(), memDomain())
-	wantError(t, err, nil, "store is nil", "Window -1s", "MaxLead -1m0s")
-	_, err = Fenced(newMemStore(), Static(0), "", cfg).Assign(t.Context(), memDomain())
-	wantError(t, err, nil, "owner is empty", "Window -1s", "MaxLead -1m0s")
+	cfg := LeaseConfig{Window: -time.Second, MaxLead: -time.Minute, MaxSkew: -time.Hour, FirstWorkerID: -1}
+	refused(t, Fenced(nil, nil, "", cfg), nil, "store is nil", "source is nil", "owner is empty", "Window -1s", "MaxLead -1m0s", "MaxSkew -1h0m0s", "FirstWorkerID -1")
 	for _, number := range []int64{-1, 4} {
-		_, err = Fenced(newMemStore(), Static(number), "host", LeaseConfig{}).Assign(t.Context(), memDomain())
-		wantError(t, err, ErrWorkerOutOfRange, "0 to 3")
+		refused(t, Fenced(newMemStore(), Static(number), "host", LeaseConfig{}), ErrWorkerOutOfRange, "0 to 3")
 	}
-	_, err = Fenced(nil, nil, "", cfg).Assign(t.Context(), memDomain())
-	wantError(t, err, nil, "store is nil", "source is nil", "Fenced: owner is empty", "Window -1s")
-}
-
-// A mistake in the environment is found before the store is read or a namespace is created.
-func TestFencedReadsItsSourceAtEachAssign(t *testing.T) {
-	s := newMemStore()
-	t.Setenv("POD_INDEX", "4")
-	_, err := Fenced(s, StatefulSet("POD_INDEX"), "orders-4", LeaseConfig{}).Assign(t.Context(), memDomain())
-	wantError(t, err, ErrWorkerOutOfRange, "POD_INDEX", "0 to 3")
-	_, err = Fenced(s, Env("UIDRING_TEST_UNSET"), "orders-4", LeaseConfig{}).Assign(t.Context(), memDomain())
-	wantError(t, err, ErrWorkerUnknown, "UIDRING_TEST_UNSET")
-	if s.meta.Version != 0 {
-		t.Errorf("meta row %+v, want none", s.meta)
-	}
-	a := clocked(Fenced(s, StatefulSet("POD_INDEX"), "orders-2", LeaseConfig{}))
-	for _, number := range []int64{2, 1} {
-		t.Setenv("POD_INDEX", fmt.Sprint(number))
-		wantGrant(t, take(t, a), number, 1, 1030)
-	}
-	source := clocked(Leased(s, LeaseConfig{}))
-	_, err = Fenced(newMemStore(), source, "orders-4", LeaseConfig{}).Assign(t.Context(), memDomain())
-	wantError(t, err, nil, "source grants a worker ID that is fenced, allowed: derived")
-	if row := s.rows[0]; !row.Free() {
-		t.Errorf("row %+v of the source, want it free", row)
+	refused(t, Fenced(newMemStore(), given{Guarantee: GuaranteeSticky}, "host", LeaseConfig{}), nil, "source grants a worker ID that is sticky, allowed: derived")
+	d := memDomain()
+	d.Layout.SequenceBits = 40
+	if _, err := Leased(newMemStore(), LeaseConfig{}).Assign(t.Context(), d); err == nil {
+		t.Error("no error for a layout of 64 bits")
 	}
 }
 
-func TestLeasedWritesItsOwner(t *testing.T) {
-	s := newMemStore()
-	s.status.Identity = "server 7"
-	take(t, clocked(Leased(s, LeaseConfig{Owner: "orders-3"})))
-	take(t, clocked(Leased(s, LeaseConfig{})))
-	if got := s.rows[0]; got.Owner != "orders-3" || got.Identity != "server 7" {
-		t.Errorf("row 0 = %+v, want the owner and the server's identity", got)
-	}
-	if got := s.rows[1].Owner; !strings.Contains(got, " pid ") {
-		t.Errorf("owner %q, want host and process", got)
-	}
-}
+// given is a source of Fenced that does not check its worker ID.
+type given Grant
 
-func TestLeasedEndsWithItsContext(t *testing.T) {
+func (g given) Assign(context.Context, Domain) (Lease, error) { return derivedLease{Grant(g)}, nil }
+
+func TestAssignEndsWithItsContext(t *testing.T) {
 	s := newMemStore()
 	ctx, cancel := context.WithCancel(t.Context())
 	s.onSwap = func(_, _ leasestore.Row, _ func() bool) (bool, error) {
@@ -386,21 +324,281 @@ func TestLeasedEndsWithItsContext(t *testing.T) {
 		return false, ctx.Err()
 	}
 	for range 2 { // in the middle, and before it begins
-		if _, err := clocked(Leased(s, LeaseConfig{})).Assign(ctx, memDomain()); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "other processes") {
+		if _, err := leased(s).Assign(ctx, memDomain()); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "other processes") {
 			t.Errorf("err = %v, want context.Canceled, and no blame", err)
+		}
+	}
+	// A start that loses every row to others until its time is over says so.
+	s = newMemStore()
+	ctx, cancel = context.WithCancel(t.Context())
+	s.onSwap = func(_, next leasestore.Row, _ func() bool) (bool, error) {
+		s.rows[next.WorkerID] = held(next.WorkerID, 1, "other", 2000)
+		cancel()
+		return false, nil
+	}
+	_, err := leased(s).Assign(ctx, memDomain())
+	wantError(t, err, context.Canceled, "1 rows", "start fewer at once", "AssignTimeout")
+	if strings.Contains(err.Error(), "exhausted") {
+		t.Error(err)
+	}
+}
+
+// Rows that were used far ahead of the clock do not hide others from a claim, although they expired
+// first.
+func TestLeasedReadsOnPastRowsFarAhead(t *testing.T) {
+	s := newMemStore()
+	d := manyWorkers()
+	for worker := range int64(5000) {
+		s.rows[worker] = leasestore.Row{WorkerID: worker, Version: 1, Owner: "gone", Fence: 1 << 26, Expires: memTime(worker % 700)}
+	}
+	s.rows[4999] = leasestore.Row{WorkerID: 4999, Version: 1, Owner: "gone", Fence: 5, Expires: memTime(999)}
+	s.pin(5000)
+	s.meta.Layout = d.Layout
+	if w := takeIn(t, leased(s), d).Grant().WorkerID; w != 4999 {
+		t.Errorf("worker %d, want 4999", w)
+	}
+}
+
+// On a server that may be replaced, a claim begins no further ahead of the clock than a quarantine
+// covers.
+func TestAssignRejectsRowsBeyondMaxLead(t *testing.T) {
+	const lead = 2 * 30 // two windows
+	for name, row := range map[string]struct {
+		identity string
+		cfg      LeaseConfig
+		fence    int64
+		after    time.Duration // 0: taken at once
+	}{
+		"as far as a restart goes":  {"A", LeaseConfig{}, memStart + lead, 0},
+		"a unit further":            {"A", LeaseConfig{}, memStart + lead + 1, time.Second},
+		"a minute further":          {"A", LeaseConfig{}, memStart + lead + 60, time.Minute},
+		"as configured":             {"A", LeaseConfig{MaxLead: time.Hour}, memStart + 3600, 0},
+		"further than configured":   {"A", LeaseConfig{MaxLead: time.Hour}, memStart + 3607, 7 * time.Second},
+		"where none is replaced":    {"", LeaseConfig{}, memStart + 24*3600, 0},
+		"further than a day, there": {"", LeaseConfig{}, memStart + 24*3600 + 9, 9 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for kind, open := range map[string]func(leasestore.Store) Assigner{
+				"Fenced": func(s leasestore.Store) Assigner { return Fenced(s, Static(0), "orders-0", row.cfg) },
+				"Leased": func(s leasestore.Store) Assigner { return Leased(s, row.cfg) },
+			} {
+				s := newMemStore()
+				s.put(leasestore.Row{WorkerID: 0, Fence: row.fence, Identity: row.identity})
+				s.pin(4) // no new ones
+				s.status.Identity, s.meta.Identity = row.identity, row.identity
+				a := clocked(open(s))
+				if row.after > 0 {
+					wantRetry(t, refused(t, a, ErrWorkerAheadOfClock, "MaxLead"), row.after)
+				} else if first := take(t, a).Grant().First; first != row.fence+1 {
+					t.Errorf("%s: grant from %d, want it above the fence", kind, first)
+				}
+			}
+		})
+	}
+	// A fence centuries ahead, such as by mistake, is not asked for again at once.
+	d, s := memDomain(), newMemStore()
+	d.Layout.DeltaBits = 40
+	s.put(leasestore.Row{WorkerID: 0, Fence: 1 << 39})
+	s.meta.Layout = d.Layout
+	_, err := fenced(s, 0, "orders-0").Assign(t.Context(), d)
+	wantError(t, err, ErrWorkerAheadOfClock, "MaxLead")
+	wantRetry(t, err, math.MaxInt64)
+}
+
+func TestLeasedRejectsNamespacesThatDifferInCase(t *testing.T) {
+	s := &namedStore{memStore: newMemStore()}
+	s.pin(0)
+	other := s.meta
+	other.DatacenterID++
+	for name, fails := range map[string]bool{"Orders": true, "orders ": true, "users": false} {
+		s.others = map[string]leasestore.Meta{name: s.meta}
+		if fails {
+			refused(t, leased(s), leasestore.ErrOverlap, `namespace "orders"`, "DatacenterID")
+		} else {
+			take(t, leased(s))
+		}
+	}
+	s.others = map[string]leasestore.Meta{"Orders": other}
+	take(t, leased(s))
+}
+
+func TestFirstWorkerIDBoundsANamespace(t *testing.T) {
+	s := newMemStore()
+	cfg := LeaseConfig{FirstWorkerID: 2}
+	wantGrant(t, take(t, clocked(Leased(s, cfg))), 2, 1, 1030)
+	wantGrant(t, take(t, clocked(Auto(s, cfg))), 3, 1, 1030)
+	refused(t, clocked(Leased(s, cfg)), ErrWorkersExhausted, "all 2")
+	refused(t, leased(s), ErrLayoutMismatch, "FirstWorkerID 2 in the store, here 0")
+	for _, number := range []int64{1, 4} {
+		refused(t, clocked(Fenced(s, given{WorkerID: number}, "host", cfg)), ErrWorkerOutOfRange, "allowed with FirstWorkerID 2: 2 to 3")
+	}
+	wantGrant(t, take(t, clocked(Leased(newMemStore(), LeaseConfig{FirstWorkerID: 3}))), 3, 1, 1030)
+	refused(t, Leased(newMemStore(), LeaseConfig{FirstWorkerID: 4}), ErrWorkerOutOfRange, "FirstWorkerID")
+}
+
+// Many processes start at once in a new namespace: all get a worker ID, and no row is left
+// uncounted.
+func TestAssignOfManyFirstStarts(t *testing.T) {
+	for _, open := range []func(leasestore.Store) Assigner{leased, auto} {
+		s := newMemStore()
+		var seen sync.Map
+		together.Run(400, func(int) {
+			l, err := open(s).Assign(t.Context(), manyWorkers())
+			if err != nil {
+				t.Error(err)
+			} else if _, twice := seen.LoadOrStore(l.Grant().WorkerID, true); twice {
+				t.Errorf("worker %d twice", l.Grant().WorkerID)
+			}
+		})
+		if n := int64(len(s.rows)); n != s.meta.NextWorkerID {
+			t.Errorf("%d rows, %d counted; want as many", n, s.meta.NextWorkerID)
 		}
 	}
 }
 
-// wantError checks the sentinel, if any, and words of the text.
-func wantError(t *testing.T, err, sentinel error, words ...string) {
-	t.Helper()
-	if err == nil || sentinel != nil && !errors.Is(err, sentinel) {
-		t.Fatalf("err = %v, want %v", err, sentinel)
+// Fenced takes any number. The counter passes its rows without the pauses of a competition, and
+// nothing is created in vain.
+func TestLeasedCountsRowsOfFenced(t *testing.T) {
+	s := newMemStore()
+	for worker := range int64(300) {
+		s.rows[worker] = held(worker, 1, "occupied", 5000)
 	}
-	for _, word := range words {
-		if !strings.Contains(err.Error(), word) {
-			t.Errorf("err = %v, want %q in it", err, word)
+	a := leased(s)
+	pauses, swaps := 0, 0
+	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
+		swaps++
+		return do(), nil
+	}
+	a.(*leaser).pause = func(context.Context, int) { pauses++ }
+	if w := takeIn(t, a, manyWorkers()).Grant().WorkerID; w != 300 {
+		t.Errorf("worker %d, want 300", w)
+	}
+	if len(s.rows) != 301 || s.meta.NextWorkerID != 301 || pauses != patience-1 || swaps != 300+patience {
+		t.Errorf("%d rows, %d counted, %d pauses, %d swaps; want 301, %d and %d", len(s.rows), s.meta.NextWorkerID, pauses, swaps, patience-1, 300+patience)
+	}
+}
+
+// A claim creates rows for others if it has lost rows to them and the store can do so in one
+// operation. Rows that may be missing are not counted: no worker ID is burnt.
+func TestLeasedCreatesSpareRows(t *testing.T) {
+	for _, row := range []struct {
+		losses, spare int
+		creator       bool
+		fault         error
+	}{
+		{0, 0, true, nil}, {1, 64, true, nil}, {2, 256, true, nil}, {3, 256, true, nil}, {2, 0, false, nil}, {1, 0, true, errStore},
+	} {
+		s := newMemStore()
+		lost := 0
+		s.onSwap = func(_, next leasestore.Row, do func() bool) (bool, error) {
+			switch {
+			case next.Token != "" && lost < row.losses:
+				lost++
+				s.rows[next.WorkerID] = held(next.WorkerID, 1, "other", 2000)
+				s.meta.NextWorkerID = next.WorkerID + 1
+				return false, nil
+			case next.WorkerID == 4:
+				return do(), row.fault
+			}
+			return do(), nil
 		}
+		a := leased(s)
+		if row.creator {
+			a = leased(creatingStore{s, t})
+		}
+		worker := takeIn(t, hasty(a), manyWorkers()).Grant().WorkerID
+		if next := worker + 1 + int64(row.spare); worker != int64(row.losses) || s.meta.NextWorkerID != next || row.fault == nil && int64(len(s.rows)) != next {
+			t.Errorf("%+v: worker %d, %d counted, %d rows", row, worker, s.meta.NextWorkerID, len(s.rows))
+		}
+		for w := worker + 1; w < s.meta.NextWorkerID; w++ {
+			if got, want := s.rows[w], (leasestore.Row{WorkerID: w, Version: 1, Expires: memTime(memStart - 60)}); got != want {
+				t.Errorf("row %+v, want %+v", got, want)
+			}
+		}
+	}
+}
+
+// The only free row is lost to a process that ends at once: the next try finds it free again.
+func TestLeasedTriesALostRowAgain(t *testing.T) {
+	s := newMemStore()
+	s.put(leasestore.Row{WorkerID: 0}, held(1, 1, "b", 2000), held(2, 1, "c", 2000), held(3, 1, "d", 2000))
+	s.onSwap = func(_, _ leasestore.Row, _ func() bool) (bool, error) {
+		s.onSwap = nil
+		return false, nil
+	}
+	wantGrant(t, take(t, hasty(leased(s))), 0, 1, 1030)
+}
+
+// A creatingStore creates rows in one operation.
+type creatingStore struct {
+	*memStore
+	*testing.T
+}
+
+func (s creatingStore) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) error {
+	if len(rows) == 0 {
+		s.Error("CreateFree of no rows")
+	}
+	for _, row := range rows {
+		if _, err := s.Swap(ctx, leasestore.Row{}, row, ttl); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A namedStore is the namespace orders, beside others.
+type namedStore struct {
+	*memStore
+	others map[string]leasestore.Meta
+}
+
+func (s *namedStore) Namespace() string { return "orders" }
+
+func (s *namedStore) Namespaces(context.Context) (map[string]leasestore.Meta, error) {
+	if s.others == nil {
+		return nil, errLostAnswer
+	}
+	all := maps.Clone(s.others)
+	if s.meta.Version != 0 {
+		all["orders"] = s.meta
+	}
+	return all, nil
+}
+
+// movingStore is at another server from the nth look at it on.
+type movingStore struct {
+	*memStore
+	looks int
+}
+
+func (m *movingStore) Status(ctx context.Context) (leasestore.Status, error) {
+	m.looks--
+	status, err := m.memStore.Status(ctx)
+	status.Identity = "A"
+	if m.looks < 0 {
+		status.Identity = "B"
+	}
+	return status, err
+}
+
+func TestAssignOnAServerThatChanges(t *testing.T) {
+	s := &movingStore{newMemStore(), 1}
+	refused(t, leased(s), ErrQuarantined, `"A"`, `"B"`, "worker 0") // the claim begins again, on the other server
+
+	s = &movingStore{newMemStore(), 1}
+	s.put(leasestore.Row{WorkerID: 0, Identity: "A"}, leasestore.Row{WorkerID: 1, Identity: "A", Fence: memStart + 20})
+	s.meta.Identity = "A"
+	refused(t, leased(s), ErrQuarantined, "worker ")
+	if held := slices.DeleteFunc([]leasestore.Row{s.rows[0], s.rows[1]}, leasestore.Row.Free); len(held) != 1 {
+		t.Errorf("%d rows held, want the quarantined one alone", len(held))
+	}
+
+	s = &movingStore{newMemStore(), 3}
+	l := take(t, fenced(s, 0, "orders-0"))
+	before := l.Grant()
+	wantError(t, l.Renew(t.Context(), 1010, 1100), ErrWorkerRowLost, `"B"`)
+	if l.Grant() != before {
+		t.Errorf("grant %+v, was %+v", l.Grant(), before)
 	}
 }

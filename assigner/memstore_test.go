@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -184,6 +185,35 @@ func held(worker, fence int64, owner string, expires int64) leasestore.Row {
 	return leasestore.Row{WorkerID: worker, Version: 1, Fence: fence, Token: "T" + owner, Owner: owner, Expires: memTime(expires)}
 }
 
+// at sets the clocks of the store and of the host.
+func (s *memStore) at(delta int64) Domain {
+	s.status.Now = memTime(delta)
+	d := memDomain()
+	d.Now = func() int64 { return delta }
+	return d
+}
+
+// manyWorkers is memDomain with a wide worker field.
+func manyWorkers() Domain {
+	d := memDomain()
+	d.Layout.WorkerBits = 14
+	return d
+}
+
+func leased(s leasestore.Store) Assigner { return clocked(Leased(s, LeaseConfig{})) }
+
+func auto(s leasestore.Store) Assigner { return clocked(Auto(s, LeaseConfig{})) }
+
+func fenced(s leasestore.Store, workerID int64, owner string) Assigner {
+	return clocked(Fenced(s, Static(workerID), owner, LeaseConfig{}))
+}
+
+// hasty makes an assigner try again without a pause.
+func hasty(a Assigner) Assigner {
+	a.(*leaser).pause = func(context.Context, int) {}
+	return a
+}
+
 // take assigns a lease and fails the test where there is none.
 func take(t *testing.T, a Assigner) Lease {
 	t.Helper()
@@ -200,12 +230,48 @@ func takeIn(t *testing.T, a Assigner, d Domain) Lease {
 	return l
 }
 
+// refused checks that Assign fails, see wantError, and returns the error.
+func refused(t *testing.T, a Assigner, sentinel error, words ...string) error {
+	t.Helper()
+	l, err := a.Assign(t.Context(), memDomain())
+	if l != nil {
+		t.Errorf("lease %v, want none", l)
+	}
+	wantError(t, err, sentinel, words...)
+	return err
+}
+
 // wantGrant compares worker and slice of a grant.
 func wantGrant(t *testing.T, l Lease, worker, first, limit int64) {
 	t.Helper()
 	want := Grant{WorkerID: worker, First: first, Limit: limit, Guarantee: GuaranteeFenced, Reusable: true}
 	if got := l.Grant(); got != want {
 		t.Errorf("Grant = %+v, want %+v", got, want)
+	}
+}
+
+// wantError checks the sentinel, if any, and words of the text.
+func wantError(t *testing.T, err, sentinel error, words ...string) {
+	t.Helper()
+	if err == nil || sentinel != nil && !errors.Is(err, sentinel) {
+		t.Fatalf("err = %v, want %v", err, sentinel)
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("err = %v, want %q in it", err, word)
+		}
+	}
+}
+
+// wantRetry checks that an error passes, and when.
+func wantRetry(t *testing.T, err error, after time.Duration) {
+	t.Helper()
+	e, ok := errors.AsType[interface {
+		error
+		RetryAfter() time.Duration
+	}](err)
+	if !ok || e.RetryAfter() != after {
+		t.Errorf("%v: passes: %v; want it to, after %v", err, ok, after)
 	}
 }
 
@@ -241,25 +307,3 @@ func clocked(a Assigner) Assigner {
 	}
 	return a
 }
-
-// A namedStore is the namespace orders, beside others.
-type namedStore struct {
-	*memStore
-	others map[string]leasestore.Meta
-}
-
-func (s *namedStore) Namespace() string { return "orders" }
-
-func (s *namedStore) Namespaces(context.Context) (map[string]leasestore.Meta, error) {
-	if s.others == nil {
-		return nil, errLostAnswer
-	}
-	all := maps.Clone(s.others)
-	if s.meta.Version != 0 {
-		all["orders"] = s.meta
-	}
-	return all, nil
-}
-
-// recoveringPrefix starts the token of a row that Recover has raised.
-const recoveringPrefix = "recovering-"

@@ -208,8 +208,8 @@ func restore(w *simWorld, whole bool) {
 		return
 	}
 	meta := w.store.meta
-	lead := max(highest-simAlloc.Delta(w.store.at().status.Now), 0) + w.rng.Int64N(w.window)
-	err := leasestore.Recover(context.Background(), w.store.at(), time.Duration(lead)*simUnit)
+	lead := max(highest-simAlloc.Delta(w.store.current().status.Now), 0) + w.rng.Int64N(w.window)
+	err := leasestore.Recover(context.Background(), w.store.current(), time.Duration(lead)*simUnit)
 	if err != nil {
 		w.wrong = append(w.wrong, err.Error())
 	}

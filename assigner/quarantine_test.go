@@ -1,10 +1,8 @@
 package assigner
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -20,14 +18,6 @@ func wantQuarantine(t *testing.T, a Assigner, worker int64, remaining time.Durat
 	}
 	wantError(t, err, ErrQuarantined, fmt.Sprintf(": worker %d for %v more: the store ", worker, remaining))
 	wantRetry(t, err, remaining)
-}
-
-// at sets the clocks of the store and of the host.
-func (s *memStore) at(delta int64) Domain {
-	s.status.Now = memTime(delta)
-	d := memDomain()
-	d.Now = func() int64 { return delta }
-	return d
 }
 
 func TestQuarantineOnALossyStore(t *testing.T) {
@@ -188,45 +178,6 @@ func TestQuarantineOfARowOfAnotherServer(t *testing.T) {
 	}
 	s.status.Identity = "" // a server without an identity is never replaced
 	takeIn(t, clocked(Leased(s, LeaseConfig{})), s.at(memStart+181))
-}
-
-// movingStore is at another server from the nth look at it on.
-type movingStore struct {
-	*memStore
-	looks int
-}
-
-func (m *movingStore) Status(ctx context.Context) (leasestore.Status, error) {
-	m.looks--
-	status, err := m.memStore.Status(ctx)
-	status.Identity = "A"
-	if m.looks < 0 {
-		status.Identity = "B"
-	}
-	return status, err
-}
-
-func TestAssignOnAServerThatChanges(t *testing.T) {
-	s := &movingStore{newMemStore(), 1}
-	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantError(t, err, ErrQuarantined, `"A"`, `"B"`, "worker 0") // the claim begins again, on the other server
-
-	s = &movingStore{newMemStore(), 1}
-	s.put(leasestore.Row{WorkerID: 0, Identity: "A"}, leasestore.Row{WorkerID: 1, Identity: "A", Fence: memStart + 20})
-	s.meta.Identity = "A"
-	_, err = clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantError(t, err, ErrQuarantined, "worker ")
-	if held := slices.DeleteFunc([]leasestore.Row{s.rows[0], s.rows[1]}, leasestore.Row.Free); len(held) != 1 {
-		t.Errorf("%d rows held, want the quarantined one alone", len(held))
-	}
-
-	s = &movingStore{newMemStore(), 3}
-	l := take(t, clocked(Fenced(s, Static(0), "orders-0", LeaseConfig{})))
-	before := l.Grant()
-	wantError(t, l.Renew(t.Context(), 1010, 1100), ErrWorkerRowLost, `"B"`)
-	if l.Grant() != before {
-		t.Errorf("grant %+v, was %+v", l.Grant(), before)
-	}
 }
 
 // A fence at the bound of the store's clock cannot be raised: a renewal then changes the expiry

@@ -9,6 +9,14 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
+// recoveringPrefix starts the token of a row that Recover has raised.
+const recoveringPrefix = "recovering-"
+
+// recoverAn calls Recover with a lead of an hour.
+func recoverAn(t *testing.T, s leasestore.Store) error {
+	return leasestore.Recover(t.Context(), s, time.Hour)
+}
+
 func TestRecoverRaisesAllFences(t *testing.T) {
 	s := newMemStore()
 	s.put(held(0, 700, "a", memStart+60), held(1, memStart+500, "b", memStart+60), leasestore.Row{WorkerID: 2, Version: 4, Fence: 3})
@@ -32,62 +40,52 @@ func TestRecoverRaisesAllFences(t *testing.T) {
 	}
 	// There is no quarantine any more, and a worker ID whose row was lost starts above the
 	// namespace's fence.
-	wantGrant(t, take(t, clocked(Auto(s, LeaseConfig{}))), 3, memStart+3601, memStart+3600+30)
+	wantGrant(t, take(t, auto(s)), 3, memStart+3601, memStart+3600+30)
 }
 
+// A process that swaps a row first does not keep a recovery from its fence.
 func TestRecoverAgainstOthers(t *testing.T) {
 	s := newMemStore()
 	s.put(held(0, 700, "a", memStart+60))
-	s.onSwap = func(old, next leasestore.Row, do func() bool) (bool, error) { // the holder renews first, once
-		s.onSwap = nil
-		s.rows[0] = held(0, 800, "a", memStart+60)
+	s.onMeta = func(do func() bool) (bool, error) { // a claim
+		s.onMeta = nil
+		s.meta.Version, s.meta.NextWorkerID = 2, 2
 		return do(), nil
 	}
-	if err := leasestore.Recover(t.Context(), s, time.Minute); err != nil || s.rows[0].Fence != memStart+60 || s.rows[0].Expires.After(s.status.Now) {
-		t.Errorf("Recover: %v; row %+v", err, s.rows[0])
+	s.onSwap = func(old, next leasestore.Row, do func() bool) (bool, error) { // the holder
+		s.onSwap = nil
+		s.rows[0] = held(0, memStart+800, "a", memStart+60)
+		return do(), nil
+	}
+	if err := recoverAn(t, s); err != nil || s.rows[0].Fence != memStart+800+3600 || s.rows[0].Expires.After(s.status.Now) || s.meta.Fence != memStart+3600 || len(s.rows) != 2 {
+		t.Errorf("Recover: %v; meta %+v, rows %+v", err, s.meta, s.rows)
 	}
 	s.onSwap = func(old, next leasestore.Row, do func() bool) (bool, error) {
 		delete(s.rows, 0)
 		return do(), nil
 	}
-	wantError(t, leasestore.Recover(t.Context(), s, time.Minute), leasestore.ErrRowMissing, "row 0")
+	wantError(t, recoverAn(t, s), leasestore.ErrRowMissing, "row 0")
 }
 
 func TestRecoverReturnsErrors(t *testing.T) {
-	wantError(t, leasestore.Recover(t.Context(), newMemStore(), time.Hour), nil, "which must never happen")
+	wantError(t, recoverAn(t, newMemStore()), nil, "which must never happen")
 	s := newMemStore()
 	s.pin(1)
-	if err := leasestore.Recover(t.Context(), s, -time.Second); err == nil || s.meta.Version != 1 {
-		t.Errorf("Recover with a negative lead: %v; meta %+v", err, s.meta)
+	wantError(t, leasestore.Recover(t.Context(), s, -time.Second), nil, "lead -1s")
+	s.status.Lossy = true
+	wantError(t, recoverAn(t, s), nil, "lossy")
+	if s.meta.Version != 1 {
+		t.Errorf("meta %+v, want it as it was", s.meta)
 	}
+	s.status.Lossy = false
 	s.lose(1)
 	s.put(leasestore.Row{WorkerID: 0, Fence: 1})
-	wantError(t, leasestore.Recover(t.Context(), s, time.Hour), errLostAnswer, "row 0")
+	wantError(t, recoverAn(t, s), errLostAnswer, "row 0")
 	s.onList = func() error { return errStore }
-	wantError(t, leasestore.Recover(t.Context(), s, time.Hour), errStore, "list the rows")
+	wantError(t, recoverAn(t, s), errStore, "list the rows")
 	s.pin(1)
 	s.onMeta = func(func() bool) (bool, error) { return false, errLostAnswer }
-	wantError(t, leasestore.Recover(t.Context(), s, time.Hour), errLostAnswer, "the meta row")
-	s = newMemStore()
-	s.pin(1)
-	s.status.Lossy = true
-	if err := leasestore.Recover(t.Context(), s, time.Hour); err == nil || s.meta.Fence != 0 {
-		t.Errorf("Recover of a lossy store: %v; meta %+v", err, s.meta)
-	}
-}
-
-// A claim that swaps the meta row first does not keep a recovery from its fence.
-func TestRecoverThatLosesTheMetaRow(t *testing.T) {
-	s := newMemStore()
-	s.pin(1)
-	s.onMeta = func(do func() bool) (bool, error) {
-		s.onMeta = nil
-		s.meta.Version, s.meta.NextWorkerID = 2, 2
-		return do(), nil
-	}
-	if err := leasestore.Recover(t.Context(), s, time.Hour); err != nil || s.meta.Fence != memStart+3600 || len(s.rows) != 2 {
-		t.Errorf("Recover: %v; meta %+v, rows %v", err, s.meta, s.rows)
-	}
+	wantError(t, recoverAn(t, s), errLostAnswer, "the meta row")
 }
 
 func TestRecoverEnds(t *testing.T) {
@@ -117,7 +115,7 @@ func TestRecoverEnds(t *testing.T) {
 				}
 				return do(), nil
 			}
-			err := leasestore.Recover(t.Context(), s, time.Hour)
+			err := recoverAn(t, s)
 			if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
 				t.Errorf("Recover = %v, want %q", err, row.want)
 			}
@@ -131,13 +129,12 @@ func TestRecoverAndRenewDespiteAnOverlap(t *testing.T) {
 	s := newMemStore()
 	s.errMeta = leasestore.ErrOverlap
 	s.pin(1)
-	if err := leasestore.Recover(t.Context(), s, time.Hour); err != nil {
+	if err := recoverAn(t, s); err != nil {
 		t.Errorf("Recover: %v", err)
 	}
-	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantError(t, err, leasestore.ErrOverlap)
+	refused(t, leased(s), leasestore.ErrOverlap)
 	s.errMeta = nil
-	l := take(t, clocked(Leased(s, LeaseConfig{})))
+	l := take(t, leased(s))
 	s.errMeta = leasestore.ErrOverlap
 	if err := l.Renew(t.Context(), 0, 0); err != nil {
 		t.Errorf("Renew: %v", err)
@@ -146,23 +143,8 @@ func TestRecoverAndRenewDespiteAnOverlap(t *testing.T) {
 	wantError(t, l.Renew(t.Context(), 0, 0), leasestore.ErrRowMissing)
 }
 
-// A server that is replaced after an interrupted recovery may lack a part of it.
-func TestRecoverBeginsAnewOnAnotherServer(t *testing.T) {
-	s := newMemStore()
-	s.put(leasestore.Row{WorkerID: 0, Fence: 5000})
-	s.status.Identity = "A"
-	s.onMeta = func(do func() bool) (bool, error) {
-		s.onMeta = func(func() bool) (bool, error) { return false, errLostAnswer }
-		return do(), nil
-	}
-	wantError(t, leasestore.Recover(t.Context(), s, time.Hour), errLostAnswer)
-	s.onMeta, s.status.Identity = nil, "B"
-	if err := leasestore.Recover(t.Context(), s, time.Hour); err != nil || s.meta.Identity != "B" || s.rows[0].Identity != "B" || s.rows[0].Fence != 5000+2*3600 {
-		t.Errorf("Recover: %v; meta %+v, row %+v", err, s.meta, s.rows[0])
-	}
-}
-
-// A recovery with no lead leaves a fence that is ahead of the clock, and is seen all the same.
+// A claim during a recovery fails, also where a recovery with no lead leaves the fence of the
+// namespace. A claim that read the meta row before, and creates its row after it, starts again.
 func TestAssignDuringARecovery(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
@@ -171,68 +153,72 @@ func TestAssignDuringARecovery(t *testing.T) {
 		s.meta.Version, s.meta.Token = 2, recoveringPrefix+"1"
 		return do(), nil
 	}
-	_, err := clocked(Fenced(s, Static(3), "orders-3", LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantError(t, err, nil, "a recovery of the namespace is not finished")
-}
-
-// A claim that read the meta row before a recovery, and creates its row after it, starts again.
-func TestAssignAcrossARecovery(t *testing.T) {
-	s := newMemStore()
+	refused(t, fenced(s, 3, "orders-3"), nil, "a recovery of the namespace is not finished")
+	s = newMemStore()
 	s.pin(0)
 	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
 		s.onSwap = nil
-		if err := leasestore.Recover(t.Context(), s, time.Hour); err != nil {
+		if err := recoverAn(t, s); err != nil {
 			t.Error(err)
 		}
 		return do(), nil
 	}
-	wantGrant(t, take(t, clocked(Fenced(s, Static(3), "orders-3", LeaseConfig{}))), 3, memStart+3601, memStart+3600+30)
+	wantGrant(t, take(t, fenced(s, 3, "orders-3")), 3, memStart+3601, memStart+3600+30)
 	if v := s.rows[3].Version; v != 2 {
 		t.Errorf("version %d, want a second claim", v)
 	}
 }
 
 // A recovery that was interrupted goes on where it stopped, and raises each fence once. Until it
-// ends, claims fail.
-func TestRecoverRepeatedAddsItsLeadOnce(t *testing.T) {
+// ends, claims fail. With a larger lead, or on another server that may lack a part of it, it begins
+// anew.
+func TestRecoverRepeated(t *testing.T) {
 	s := newMemStore()
 	s.put(leasestore.Row{WorkerID: 0, Fence: 5000}, leasestore.Row{WorkerID: 1, Fence: 6000}, leasestore.Row{WorkerID: 2, Fence: 7000})
-	swaps := 0
-	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
-		if swaps++; swaps == 2 {
-			return false, errLostAnswer
+	s.status.Identity = "A"
+	interrupt := func(lead time.Duration) {
+		t.Helper()
+		swaps := 0
+		s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
+			if swaps++; swaps == 2 {
+				return false, errLostAnswer
+			}
+			return do(), nil
 		}
-		return do(), nil
+		wantError(t, leasestore.Recover(t.Context(), s, lead), errLostAnswer)
+		s.onSwap = nil
 	}
-	wantError(t, leasestore.Recover(t.Context(), s, time.Hour), errLostAnswer)
-	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantError(t, err, nil, "recovery", "call Recover again")
-	wantRetry(t, err, time.Second)
-	if err := leasestore.Recover(t.Context(), s, time.Hour); err != nil {
-		t.Fatal(err)
-	}
-	for worker, fence := range map[int64]int64{0: 8600, 1: 9600, 2: 10600} {
-		if got := s.rows[worker].Fence; got != fence {
-			t.Errorf("fence %d of row %d, want %d: raised once", got, worker, fence)
+	want := func(lead int64) {
+		t.Helper()
+		for worker, fence := range []int64{5000, 6000, 7000} {
+			if got := s.rows[int64(worker)].Fence; got != fence+lead {
+				t.Errorf("fence %d of row %d, want %d", got, worker, fence+lead)
+			}
 		}
 	}
-	if s.meta.Fence != memStart+3600 {
-		t.Errorf("fence %d of the namespace, want %d", s.meta.Fence, memStart+3600)
+	interrupt(time.Hour)
+	wantRetry(t, refused(t, leased(s), nil, "recovery", "call Recover again"), time.Second)
+	if err := leasestore.Recover(t.Context(), s, time.Minute); err != nil || s.meta.Fence != memStart+3600 {
+		t.Errorf("Recover: %v; meta %+v", err, s.meta)
 	}
-	take(t, clocked(Leased(s, LeaseConfig{})))
-}
+	want(3600)
+	take(t, fenced(s, 3, "orders-3"))
 
-// The first lead was too small. It must not end the recovery with a larger one.
-func TestRecoverBeginsAnewWithALargerLead(t *testing.T) {
-	s := newMemStore()
-	s.put(leasestore.Row{WorkerID: 0, Fence: 5000}, leasestore.Row{WorkerID: 1, Fence: 6000})
 	s.onList = func() error { return errStore }
 	wantError(t, leasestore.Recover(t.Context(), s, time.Minute), errStore)
-	wantError(t, leasestore.Recover(t.Context(), s, time.Hour), errStore)
 	s.onList = nil
-	if err := leasestore.Recover(t.Context(), s, time.Minute); err != nil || s.meta.Fence < memStart+3600 {
-		t.Errorf("Recover: %v; fence %d of the namespace, want %d or more", err, s.meta.Fence, memStart+3600)
+	if err := recoverAn(t, s); err != nil || s.meta.Fence != memStart+2*3600+60 {
+		t.Errorf("Recover: %v; meta %+v", err, s.meta)
 	}
+	want(2 * 3600)
+
+	interrupt(time.Hour)
+	s.rows[0] = leasestore.Row{WorkerID: 0, Version: 1, Fence: 5000 + 2*3600}
+	s.status.Identity = "B"
+	if err := recoverAn(t, s); err != nil || s.meta.Identity != "B" || s.rows[0].Identity != "B" {
+		t.Errorf("Recover: %v; meta %+v, row %+v", err, s.meta, s.rows[0])
+	}
+	want(3 * 3600)
 }
 
 // A worker ID below the counter without a row was deleted. Only a recovery gives it a fence above
@@ -241,8 +227,7 @@ func TestRecoverCreatesDeletedRows(t *testing.T) {
 	s := newMemStore()
 	s.put(held(0, 700, "a", memStart+60))
 	s.pin(4) // rows 1 to 3 are gone
-	_, err := clocked(Leased(s, LeaseConfig{})).Assign(t.Context(), memDomain())
-	wantError(t, err, ErrWorkersExhausted)
+	refused(t, leased(s), ErrWorkersExhausted)
 	var created []int64
 	s.onSwap = func(old, next leasestore.Row, do func() bool) (bool, error) {
 		if old.Version == 0 && next.Version == 1 {
@@ -250,11 +235,11 @@ func TestRecoverCreatesDeletedRows(t *testing.T) {
 		}
 		return do(), nil
 	}
-	if err := leasestore.Recover(t.Context(), s, time.Hour); err != nil || !slices.Equal(created, []int64{1, 2, 3}) {
+	if err := recoverAn(t, s); err != nil || !slices.Equal(created, []int64{1, 2, 3}) {
 		t.Fatalf("Recover: %v; rows %v created, want 1 to 3", err, created)
 	}
 	for range 4 {
-		if g := take(t, clocked(Leased(s, LeaseConfig{}))).Grant(); g.First != memStart+3601 {
+		if g := take(t, leased(s)).Grant(); g.First != memStart+3601 {
 			t.Errorf("grant %+v, want it from %d", g, memStart+3601)
 		}
 	}

@@ -3,6 +3,7 @@ package assigner
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
 )
@@ -89,96 +90,52 @@ func TestRenewDoublesTheWindowUnderDemand(t *testing.T) {
 	}
 }
 
-// The fence below a lease may lie ahead of the clock: the deltas in between are unused.
-func TestRenewAfterAStartAheadOfTheClock(t *testing.T) {
-	s := newMemStore()
-	s.put(leasestore.Row{WorkerID: 0, Fence: 50_000})
-	l := take(t, clocked(Leased(s, LeaseConfig{})))
-	wantGrant(t, l, 0, 50_001, 50_030)
-	if err := l.Renew(t.Context(), 50_001, 50_009); err != nil {
-		t.Fatal(err)
-	}
-	wantGrant(t, l, 0, 50_001, 50_061)
-}
-
 func TestRenewThatArrivesLate(t *testing.T) {
-	t.Run("before the next is adopted", func(t *testing.T) {
+	late := func() *tenant {
 		h := newTenant(t).at(1020)
 		arrive := h.s.delay()
 		wantError(t, h.renew(1020, 1028), errLostAnswer)
 		wantGrant(t, h.l, 0, 1, 1030)
 		arrive()
-		h.limit(1030, 1030, 1080)
-	})
-	t.Run("and is too low is raised", func(t *testing.T) {
-		h := newTenant(t).at(1020)
-		arrive := h.s.delay()
-		wantError(t, h.renew(1020, 1028), errLostAnswer)
-		arrive()
-		h.at(1100).limit(1100, 1100, 1160)
-	})
-	t.Run("in the middle of a release does not keep the row", func(t *testing.T) {
-		h := newTenant(t).at(1020)
-		arrive := h.s.delay()
-		wantError(t, h.renew(1020, 1028), errLostAnswer)
-		arrive()
-		if err := h.l.Release(t.Context(), 1020); err != nil {
-			t.Fatal(err)
-		}
-		if got := h.s.rows[0]; got.Fence != 1080 || got.Token != "" {
-			t.Errorf("row = %+v, want it free, with the fence 1080", got)
-		}
-	})
+		return h
+	}
+	late().limit(1030, 1030, 1080)          // it is adopted
+	late().at(1100).limit(1100, 1100, 1160) // it is too low, and raised
+	h := late()
+	if err := h.l.Release(t.Context(), 1020); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.s.rows[0]; got.Fence != 1080 || got.Token != "" {
+		t.Errorf("row = %+v, want it free, with the fence 1080", got)
+	}
 }
 
 func TestRenewEndsTheLeaseWhen(t *testing.T) {
+	put := func(change func(*leasestore.Row)) func(*memStore) {
+		return func(s *memStore) {
+			row := s.rows[0]
+			change(&row)
+			s.put(row)
+		}
+	}
 	for name, row := range map[string]struct {
 		happens  func(*memStore)
 		sentinel error
-		words    []string
+		words    string
 	}{
-		"another has taken the row over": {
-			func(s *memStore) {
-				s.put(leasestore.Row{WorkerID: 0, Version: 3, Fence: 1100, Token: "U", Owner: "other"})
-			},
-			ErrWorkerRowLost, []string{"row 0", `taken over by "other"`},
-		},
-		"the row was taken over and left again": {
-			func(s *memStore) { s.put(leasestore.Row{WorkerID: 0, Version: 3, Fence: 1100}) },
-			ErrWorkerRowLost, nil,
-		},
-		"the row was deleted": {
-			func(s *memStore) { delete(s.rows, 0) },
-			leasestore.ErrRowMissing, []string{"row 0", "never delete rows"},
-		},
-		"all was deleted": {
-			func(s *memStore) { delete(s.rows, 0); s.meta = leasestore.Meta{} },
-			leasestore.ErrNamespaceRecreated, []string{"row 0", "never delete rows"},
-		},
-		"all was made anew": {
-			func(s *memStore) { delete(s.rows, 0); s.meta.Namespace = "other" },
-			leasestore.ErrNamespaceRecreated, []string{`namespace "other"`},
-		},
-		"the fence has gone back": {
-			func(s *memStore) { r := s.rows[0]; r.Fence = 1029; s.put(r) },
-			leasestore.ErrFenceRegressed, []string{"fence 1029", "1030", "run Recover"},
-		},
-		"the version has gone back": {
-			func(s *memStore) { r := s.rows[0]; r.Version = 1; r.Fence = 2000; s.put(r) },
-			leasestore.ErrFenceRegressed, []string{"version 1 and fence 2000, here 2 and 1030"},
-		},
-		"the row was reset and has grown back": {
-			func(s *memStore) { r := s.rows[0]; r.Token = "U"; s.put(r) },
-			leasestore.ErrFenceRegressed, []string{"version 2 belongs to", "went back"},
-		},
-		"a copy of the process has released the row": {
-			func(s *memStore) { r := s.rows[0]; r.Token = ""; s.put(r) },
-			ErrWorkerRowLost, []string{"taken over"},
-		},
-		"the fence was raised": {
-			func(s *memStore) { r := s.rows[0]; r.Fence += 1000; s.put(r) },
-			ErrWorkerRowLost, []string{"fence 2030, here 1030", "recovery"},
-		},
+		"another has taken the row over": {put(func(r *leasestore.Row) { *r = leasestore.Row{Version: 3, Fence: 1100, Token: "U", Owner: "other"} }),
+			ErrWorkerRowLost, `row 0 has been taken over by "other"`},
+		"the row was taken over and left again": {put(func(r *leasestore.Row) { *r = leasestore.Row{Version: 3, Fence: 1100} }), ErrWorkerRowLost, "taken over"},
+		"the row was deleted":                   {func(s *memStore) { delete(s.rows, 0) }, leasestore.ErrRowMissing, "row 0: never delete rows"},
+		"all was deleted": {func(s *memStore) { delete(s.rows, 0); s.meta = leasestore.Meta{} }, leasestore.ErrNamespaceRecreated,
+			"never delete rows"},
+		"all was made anew":         {func(s *memStore) { delete(s.rows, 0); s.meta.Namespace = "other" }, leasestore.ErrNamespaceRecreated, `namespace "other"`},
+		"the fence has gone back":   {put(func(r *leasestore.Row) { r.Fence = 1029 }), leasestore.ErrFenceRegressed, "fence 1029, here 2 and 1030"},
+		"the version has gone back": {put(func(r *leasestore.Row) { r.Version, r.Fence = 1, 2000 }), leasestore.ErrFenceRegressed, "version 1 and fence 2000"},
+		"the row was reset and has grown back": {put(func(r *leasestore.Row) { r.Token = "U" }), leasestore.ErrFenceRegressed,
+			"version 2 belongs to"},
+		"a copy of the process has released the row": {put(func(r *leasestore.Row) { r.Token = "" }), ErrWorkerRowLost, "taken over"},
+		"the fence was raised":                       {put(func(r *leasestore.Row) { r.Fence += 1000 }), ErrWorkerRowLost, "fence 2030, here 1030"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newTenant(t)
@@ -186,7 +143,7 @@ func TestRenewEndsTheLeaseWhen(t *testing.T) {
 			row.happens(h.s)
 			before := h.s.rows[0]
 			err := h.renew(1020, 1028)
-			wantError(t, err, row.sentinel, row.words...)
+			wantError(t, err, row.sentinel, row.words)
 			wantError(t, err, ErrWorkerRowLost)
 			wantGrant(t, h.l, 0, 1, 1030)
 			if before.Token != token {
@@ -273,5 +230,96 @@ func TestRenewCountsFromTheRenewalThatItFound(t *testing.T) {
 	l := h.l.(*lease)
 	if safe, expires := l.renewed.wall.Add(l.safe), h.s.rows[0].Expires; safe.After(expires) {
 		t.Errorf("sure until %v, the row expires at %v", safe, expires)
+	}
+}
+
+// A holder that was cut off comes back to a server that lacks the claim of its successor. The new
+// server's clock is slow: it says that the row has not expired. The holder's own clocks say that it
+// may have.
+func TestRenewOnAnotherServerCountsItsOwnTime(t *testing.T) {
+	const away = 61 * time.Second
+	for name, row := range map[string]struct {
+		mono, wall time.Duration
+		lost       bool
+	}{
+		"both clocks":                       {away, away, true},
+		"the machine was suspended":         {time.Second, away, true},
+		"the wall clock was set back":       {away, -time.Minute, true},
+		"it was away for less than that":    {44 * time.Second, 44 * time.Second, false},
+		"it was away for a window and half": {44 * time.Second, 45 * time.Second, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newMemStore()
+			s.status.Identity = "A"
+			l := take(t, clocked(Leased(s, LeaseConfig{}))).(*lease)
+			start := l.clock()
+			l.clock = func() instant { return instant{start.mono + row.mono, start.wall.Add(row.wall)} }
+			s.status.Identity, s.status.Now = "B", memTime(memStart+30)
+			before := l.Grant()
+			err := l.Renew(t.Context(), 1010, 1018)
+			if row.lost {
+				wantError(t, err, ErrWorkerRowLost, `was "A" and is "B"`)
+				if l.Grant() != before {
+					t.Errorf("grant %+v, was %+v", l.Grant(), before)
+				}
+			} else if err != nil || s.rows[0].Identity != "B" {
+				t.Errorf("Renew: %v; row %+v", err, s.rows[0])
+			}
+		})
+	}
+}
+
+// A successor on the new server begins above its quarantine. Up to there the grant is exclusive,
+// and the holder keeps it.
+func TestRenewOnAnotherServerLowersTheLimit(t *testing.T) {
+	s := newMemStore()
+	s.status.Identity = "A"
+	a := clocked(Fenced(s, Static(0), "orders-0", LeaseConfig{MaxLead: time.Hour}))
+	l := take(t, a)
+	claimed := s.rows[0]
+	if err := l.Renew(t.Context(), memStart+5000, memStart+5000); err != nil { // far ahead of the clock
+		t.Fatal(err)
+	}
+	s.status.Identity, s.rows[0] = "B", claimed // it lacks the renewal
+	wantError(t, l.Renew(t.Context(), memStart+5000, memStart+5000), ErrWorkerRowLost)
+	limit := l.Grant().Limit
+	quarantined := clocked(Fenced(s, Static(0), "orders-0", LeaseConfig{MaxLead: time.Hour}))
+	if _, err := quarantined.Assign(t.Context(), memDomain()); err == nil {
+		t.Fatal("no quarantine")
+	}
+	// The lead, two windows and a unit; the clocks of two servers may differ by MaxSkew.
+	const want = memStart + 3600 + 60 + 1
+	if first := quarantined.(*leaser).waiting[0].first; limit != want || first <= limit {
+		t.Errorf("limit %d, the successor begins at %d; want %d, and the successor above it", limit, first, want)
+	}
+}
+
+// A quarantine covers every grant of a holder that is no further ahead of the clock than MaxLead,
+// two windows here, at any pace and demand. A holder that is further ahead goes on.
+func TestRenewReachesAsFarAsAQuarantineCovers(t *testing.T) {
+	for _, row := range []struct{ used, want, limit int64 }{
+		{memStart + 1, memStart + 1, memStart + 61},
+		{memStart + 1, memStart + 1000, memStart + 120},
+		{memStart + 60, memStart + 60, memStart + 120}, // the window doubles, and is cut
+		{memStart + 61, memStart + 61, memStart + 61 + 120},
+	} {
+		s := newMemStore()
+		s.status.Identity = "A"
+		l := take(t, clocked(Leased(s, LeaseConfig{})))
+		if err := l.Renew(t.Context(), row.used, row.want); err != nil {
+			t.Fatal(err)
+		}
+		wantGrant(t, l, 0, 1, row.limit)
+	}
+}
+
+// A clock that is a year ahead for a moment must not lift the fence by a year, and a want that is
+// none of its own does no harm either.
+func TestRenewWithAnAbsurdWant(t *testing.T) {
+	year := int64(memStart + 365*24*3600)
+	for skew, limit := range map[time.Duration]int64{time.Second: 1030 + 120, time.Minute: 1030 + 120, 10 * time.Minute: 1030 + 1200} {
+		h := newTenant(t)
+		h.l.(*lease).cfg.MaxSkew = skew
+		h.at(1020).limit(1020, year, limit) // four windows above the fence, or twice MaxSkew
 	}
 }

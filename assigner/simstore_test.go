@@ -19,8 +19,8 @@ type simStore struct {
 	lagging  bool                       // reads come from a replica
 }
 
-// at moves the clock of the store to the time of the world.
-func (s *simStore) at() *memStore {
+// current moves the clock of the store to the time of the world.
+func (s *simStore) current() *memStore {
 	s.status.Now = simAlloc.Time(s.w.time + s.w.storeSkew)
 	return s.memStore
 }
@@ -28,7 +28,7 @@ func (s *simStore) at() *memStore {
 // swap makes a swap, as when it arrives.
 func (s *simStore) swap(old, next leasestore.Row, ttl time.Duration) bool {
 	before := s.rows[next.WorkerID]
-	ok, _ := s.at().Swap(context.Background(), old, next, ttl)
+	ok, _ := s.current().Swap(context.Background(), old, next, ttl)
 	if ok {
 		s.past[next.WorkerID] = append(s.past[next.WorkerID], before)
 	}
@@ -58,7 +58,7 @@ func (l simLink) call(op func()) error {
 	}
 	failed := l.w.down() || l.w.time < l.h.cutOff || l.w.chance(l.w.faults)
 	if !failed {
-		l.at()
+		l.current()
 		op()
 	}
 	if !l.h.travel() || failed {

@@ -46,9 +46,9 @@ func (m Meta) recovered() int64 {
 //
 // A worker ID whose row was deleted gets a row again.
 //
-// After an error, call Recover again: it goes on where it stopped, and adds lead only once. With a
-// larger lead it begins anew. Assign on the namespace returns an error until Recover has returned
-// nil.
+// After an error, call Recover again: it goes on where it stopped, with the lead of the first call,
+// and adds it only once. With a larger lead it begins anew. Assign on the namespace returns an
+// error until Recover has returned nil.
 func Recover(ctx context.Context, store Store, lead time.Duration) error {
 	if lead < 0 {
 		return fmt.Errorf("leasestore: Recover: lead %v, allowed: 0 or more", lead)
@@ -117,8 +117,8 @@ func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
 		}
 		r.now, r.max = alloc.Delta(now), alloc.MaxDelta()
 		r.lead = int64((lead + old.Layout.Unit - 1) / old.Layout.Unit)
-		if r.lead <= old.recovered() && old.Identity == r.identity {
-			r.meta = old
+		if begun := old.recovered(); r.lead <= begun && old.Identity == r.identity {
+			r.meta, r.lead = old, begun
 			return nil
 		}
 		next := old
