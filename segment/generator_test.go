@@ -306,7 +306,8 @@ func TestRangesGrowForCallersThatOutrunTheStore(t *testing.T) {
 	for _, ahead := range []int{1, 64} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &scripted{before: func(context.Context, string, int64) error { time.Sleep(20 * time.Millisecond); return nil }}
-			g := open(t, segment.Config{Source: s, Step: 1000, Ahead: ahead})
+			g, err := segment.New(segment.Config{Name: "a", Source: s, Ahead: ahead})
+			cleanup.Close(t, g, err)
 			for end := time.Now().Add(4 * time.Second); time.Now().Before(end); {
 				if _, _, err := g.Reserve(math.MaxInt); err != nil {
 					t.Fatal(err)
@@ -314,7 +315,7 @@ func TestRangesGrowForCallersThatOutrunTheStore(t *testing.T) {
 			}
 			calls := s.calls()
 			if first := calls[:ahead+1]; slices.Max(first) != 1000 || slices.Max(calls) != 1_000_000 || len(calls) < 150 {
-				t.Errorf("Ahead %d: ranges of %v numbers, want Step, 1,000, until one has ended, and then up to MaxStep", ahead, calls)
+				t.Errorf("Ahead %d: ranges of %v numbers, want the default, 1,000, until one has ended, and then up to MaxStep", ahead, calls)
 			}
 		})
 	}
@@ -485,11 +486,14 @@ func TestSourcesThatDoNotFitAreRefused(t *testing.T) {
 					t.Errorf("Numbers: %q, %v, want ErrInvalidRange", text, err)
 				}
 			}
-			if tt.a.delta == 0 { // too small for two sources: refused without the other one
-				return
-			}
 			down.Store(true)
 			g, err := segment.New(cfg)
+			if tt.a.delta == 0 { // too small for two sources: refused without the other one
+				if !errors.Is(err, segment.ErrInvalidRange) {
+					t.Errorf("New without the other source: %v, want ErrInvalidRange", err)
+				}
+				return
+			}
 			cleanup.Close(t, g, err)
 			down.Store(false)
 			time.Sleep(time.Second)
@@ -545,8 +549,9 @@ func TestNewWithASourceThatFails(t *testing.T) {
 			g, err := start()
 			close(hung)
 			cleanup.Close(t, g, err)
-			if got := take(t, g, 30); !slices.Equal(got, upTo(1, 59, 2)) {
-				t.Errorf("IDs %v, want 1, 3 and so on", got)
+			began := time.Now()
+			if got := take(t, g, 30); !slices.Equal(got, upTo(1, 59, 2)) || time.Since(began) > 0 {
+				t.Errorf("IDs %v after %v, want 1, 3 and so on at once", got, time.Since(began))
 			}
 		})
 	}

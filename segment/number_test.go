@@ -48,7 +48,8 @@ func TestNumbersBeginAgainWithEachPeriod(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var now time.Time
-			tt.cfg.Config = segment.Config{Name: "orders", Source: new(scripted)}
+			source := new(scripted)
+			tt.cfg.Config = segment.Config{Name: "orders", Source: source}
 			tt.cfg.Now = func() time.Time { return now }
 			n, err := segment.NewNumbers(tt.cfg)
 			cleanup.Close(t, n, err)
@@ -59,6 +60,11 @@ func TestNumbersBeginAgainWithEachPeriod(t *testing.T) {
 				if number, err := n.Next(t.Context()); number != tt.want[i] || err != nil {
 					t.Errorf("Next at %s = %q, %v, want %q", at, number, err, tt.want[i])
 				}
+			}
+			source.mu.Lock()
+			defer source.mu.Unlock()
+			if _, ok := source.next["orders"]; ok != (tt.cfg.Period == segment.Forever) {
+				t.Errorf("counters %v", source.next)
 			}
 		})
 	}
@@ -188,10 +194,11 @@ func TestNumbersAreUniqueOverMidnight(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen, days := make(map[string]bool), make(map[string]bool)
+	var closing atomic.Bool
 	together.Run(5, func(i int) {
 		for i > 0 {
 			number, err := n.Next(t.Context())
-			if errors.Is(err, segment.ErrClosed) {
+			if errors.Is(err, segment.ErrClosed) && closing.Load() {
 				return
 			}
 			mu.Lock()
@@ -211,6 +218,7 @@ func TestNumbersAreUniqueOverMidnight(t *testing.T) {
 		for range 10 { // the race detector must see no lock between calls of Next and Close
 			together.Yield()
 		}
+		closing.Store(true)
 		_ = n.Close() // always nil
 	})
 	for _, day := range []string{"20261122", "20261123", "20261124", "20261125"} {

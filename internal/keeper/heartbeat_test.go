@@ -39,9 +39,13 @@ func TestLeaseIsRenewedInTime(t *testing.T) {
 				}
 				r.open(t)
 				r.Read()
+				changed := r.Changed()
 				time.Sleep(row.want)
 				synctest.Wait()
 				same(t, r.Read(), fmt.Sprintf("%v renew 0, 0 to 0", row.want))
+				if changed != r.Changed() {
+					t.Error("the generator was woken for the same limit")
+				}
 			})
 		})
 	}

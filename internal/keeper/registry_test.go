@@ -150,8 +150,13 @@ func TestRegisterKeepsEndedWorkerIDsInBoundedMemory(t *testing.T) {
 	if _, _, err := keeper.Register(d, unfenced(workers)); !errors.Is(err, assigner.ErrWorkerInUse) {
 		t.Errorf("Register of a live one: %v, want ErrWorkerInUse", err)
 	}
-	if _, g := register(t, d, unfenced(workers+1)); g.First != 1_000_000-1022 {
-		t.Errorf("a new worker ID starts at %d, want right above the highest entry that was dropped", g.First)
+	live.End(5) // dropped later than higher ones
+	for worker := range int64(2) {
+		hold, g := register(t, d, unfenced(workers+1+worker))
+		if g.First != 1_000_000-1022 {
+			t.Errorf("a new worker ID starts at %d, want right above the highest entry that was dropped", g.First)
+		}
+		hold.End(2_000_000)
 	}
 	for worker := range int64(workers) {
 		if _, g := register(t, d, unfenced(worker)); g.First <= 1_000_000-worker {

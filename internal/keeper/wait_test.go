@@ -60,8 +60,17 @@ func TestLossyStoreIsAskedAgainEverySecond(t *testing.T) {
 		}
 		r.open(t)
 		r.used.Store(30)
-		r.Extend(1000)
-		for i := range int64(20) {
+		go func() { // the store refuses the request again and again, which does not put off the renewals
+			for t.Context().Err() == nil {
+				changed := r.Changed()
+				r.Extend(1000)
+				select {
+				case <-changed:
+				case <-t.Context().Done():
+				}
+			}
+		}()
+		for i := range int64(60) {
 			synctest.Wait()
 			if got := r.Current().Limit; got < 30+i-1 || got > 30+i {
 				t.Fatalf("Limit = %d after %d s, want %d or one less", got, i, 30+i)
