@@ -29,16 +29,16 @@ func TestOpenMySQLDefaultsGiveWayToTheDSN(t *testing.T) {
 				t.Errorf("%s: %v", dsn, err)
 				continue
 			}
-			got := ""
+			var set []string
 			for _, flag := range []struct {
 				name string
 				set  bool
 			}{{"parseTime", cfg.ParseTime}, {"rejectReadOnly", cfg.RejectReadOnly}, {"interpolateParams", cfg.InterpolateParams}} {
 				if flag.set {
-					got += flag.name + " "
+					set = append(set, flag.name)
 				}
 			}
-			if got += fmt.Sprint(cfg.Timeout, " ", cfg.ReadTimeout, " ", cfg.WriteTimeout, " ", cfg.Loc); got != want {
+			if got := fmt.Sprint(strings.Join(append(set, ""), " "), cfg.Timeout, " ", cfg.ReadTimeout, " ", cfg.WriteTimeout, " ", cfg.Loc); got != want {
 				t.Errorf("%s: %s, want %s", dsn, got, want)
 			}
 			if _, err := OpenMySQLConfig(cfg); err != nil {

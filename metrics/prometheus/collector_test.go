@@ -51,11 +51,11 @@ func gather(t *testing.T, r *prometheus.Registry) map[string]float64 {
 	values := make(map[string]float64)
 	for _, f := range families {
 		for _, m := range f.Metric {
-			name := f.GetName()
+			name := []string{f.GetName()}
 			for _, l := range m.Label {
-				name += " " + l.GetValue()
+				name = append(name, l.GetValue())
 			}
-			values[name] = m.Counter.GetValue() + m.Gauge.GetValue()
+			values[strings.Join(name, " ")] = m.Counter.GetValue() + m.Gauge.GetValue()
 			if counter := strings.HasSuffix(f.GetName(), "_total"); (m.Counter != nil) != counter || f.GetHelp() == "" {
 				t.Errorf("%s: counter %v, help %q", f.GetName(), m.Counter != nil, f.GetHelp())
 			}

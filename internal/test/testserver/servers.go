@@ -230,14 +230,14 @@ func ZooKeeper(t testing.TB) *Server {
 // serve clients. After a Restart call AwaitZooKeeper.
 func ZooKeeperEnsemble(t testing.TB, n int) []*Server {
 	t.Helper()
-	members := ""
+	var members []string
 	for id := 1; id <= n; id++ {
 		_, port, _ := net.SplitHostPort(FreeAddr(t))
-		members += fmt.Sprintf("server.%d=%s:%s\n", id, FreeAddr(t), port)
+		members = append(members, fmt.Sprintf("server.%d=%s:%s\n", id, FreeAddr(t), port))
 	}
 	servers := make([]*Server, n)
 	for i := range servers {
-		servers[i] = zookeeper(t, members, i+1, answers("ruok", "imok"))
+		servers[i] = zookeeper(t, strings.Join(members, ""), i+1, answers("ruok", "imok"))
 	}
 	AwaitZooKeeper(t, servers...)
 	return servers
