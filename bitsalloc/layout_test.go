@@ -48,6 +48,7 @@ func TestNewNamesEveryMistakeAtOnce(t *testing.T) {
 		{"one width 64", layout(64, 0, 0, 0), unset, []string{sum + "64 + "}},
 		{"negative unit", withUnit(good, -time.Second), unset, []string{unit + "-1s"}},
 		{"part of a millisecond", withUnit(good, 500*time.Microsecond), unset, []string{unit + "500µs"}},
+		{"one and a half milliseconds", withUnit(good, 1500*time.Microsecond), unset, []string{unit + "1.5ms"}},
 		{"divides no minute", withUnit(good, 7*time.Second), unset, []string{unit + "7s"}},
 		{"one minute", withUnit(good, time.Minute), unset, nil},
 		{"epoch with microseconds", good, time.Unix(0, 1000), []string{epoch + "1970-01-01 00:00:00.000001"}},
