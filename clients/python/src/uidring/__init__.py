@@ -131,7 +131,7 @@ class Client:
         """Returns an ID from memory. While there is none it waits, for `wait` seconds at most.
 
         Raises Unavailable if no server gave IDs in time, Rejected if all servers reject the
-        request, and Closed.
+        request, and Closed. In asyncio call `await asyncio.to_thread(client.next)`.
         """
         deadline = None
         with self._changed:

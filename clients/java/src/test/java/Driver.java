@@ -10,6 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.concurrent.CompletionException;
 
 /** Draws IDs as its standard input says; the tests of cmd/uidring/internal/daemon run it. */
 public final class Driver {
@@ -64,7 +65,7 @@ public final class Driver {
         inThreads(takers, () -> {
             try {
                 for (int i = 0; i < n / takers; i++) {
-                    drawn.add(ids.next());
+                    drawn.add(i % 2 == 0 ? ids.next() : nextAsync());
                 }
             } catch (RuntimeException e) {
                 errors.add(e);
@@ -75,6 +76,14 @@ public final class Driver {
         System.out.print(text);
         if (!errors.isEmpty()) {
             throw errors.get(0);
+        }
+    }
+
+    private static long nextAsync() {
+        try {
+            return ids.nextAsync(Runnable::run).join();
+        } catch (CompletionException e) {
+            throw (RuntimeException) e.getCause();
         }
     }
 

@@ -9,6 +9,8 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -96,6 +98,23 @@ public final class UidringClient implements AutoCloseable {
         } finally {
             lock.unlock();
         }
+    }
+
+    /**
+     * Returns an ID without blocking the caller. The future is complete if there are IDs in memory;
+     * otherwise a thread of the executor waits in {@link #next}, whose exceptions the future has.
+     */
+    public CompletableFuture<Long> nextAsync(Executor executor) {
+        lock.lock();
+        try {
+            dropOld();
+            if (!closed && left > 0) {
+                return CompletableFuture.completedFuture(take());
+            }
+        } finally {
+            lock.unlock();
+        }
+        return CompletableFuture.supplyAsync(this::next, executor);
     }
 
     /** Drops the IDs in memory, and ends the requests under way. It may be called again. */
