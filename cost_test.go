@@ -1,7 +1,6 @@
 package uidring_test
 
 import (
-	"strconv"
 	"testing"
 
 	"github.com/uidring/uidring"
@@ -32,50 +31,5 @@ func TestAppendFormsAndParsersAllocateNothing(t *testing.T) {
 		if n := testing.AllocsPerRun(1000, call); n != 0 || errSink != nil {
 			t.Errorf("%s makes %v allocations, error %v", name, n, errSink)
 		}
-	}
-}
-
-func BenchmarkAppend(b *testing.B) {
-	id := uidring.ID(176636547297255431)
-	dst := make([]byte, 0, 19)
-	b.Run("strconv", func(b *testing.B) { // the baseline
-		for b.Loop() {
-			dst = strconv.AppendInt(dst[:0], int64(id), 10)
-		}
-	})
-	b.Run("decimal", func(b *testing.B) {
-		for b.Loop() {
-			dst, errSink = id.AppendText(dst[:0])
-		}
-	})
-	b.Run("base32", func(b *testing.B) {
-		for b.Loop() {
-			dst = id.AppendBase32(dst[:0])
-		}
-	})
-	b.Run("base62", func(b *testing.B) {
-		for b.Loop() {
-			dst = id.AppendBase62(dst[:0])
-		}
-	})
-}
-
-func BenchmarkParse(b *testing.B) {
-	id := uidring.ID(176636547297255431)
-	b.Run("strconv", func(b *testing.B) { // the baseline
-		text := id.String()
-		for b.Loop() {
-			var n int64
-			n, errSink = strconv.ParseInt(text, 10, 64)
-			idSink = uidring.ID(n)
-		}
-	})
-	for _, f := range textForms() {
-		text := f.write(id)
-		b.Run(f.name, func(b *testing.B) {
-			for b.Loop() {
-				idSink, errSink = f.read(text)
-			}
-		})
 	}
 }

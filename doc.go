@@ -15,11 +15,29 @@
 //     filled in the background; an ID costs about an atomic add.
 //   - [github.com/uidring/uidring/defaultgen]: a generator that follows the clock, for moderate
 //     rates and for IDs that must carry the time of the call.
+//   - [github.com/uidring/uidring/segment]: dense numbers from a counter in a database;
+//     [github.com/uidring/uidring/segment/segmenttest] tests a source of your own.
 //   - [github.com/uidring/uidring/assigner]: the sources of worker IDs, and how far each can be
-//     trusted; [github.com/uidring/uidring/assigner/sqlassigner] takes them from MySQL, MariaDB,
-//     PostgreSQL or SQLite.
+//     trusted. Its stores: [github.com/uidring/uidring/assigner/sqlassigner] for MySQL,
+//     MariaDB, PostgreSQL and SQLite, with the tables in [github.com/uidring/uidring/schema];
+//     [github.com/uidring/uidring/assigner/redisassigner],
+//     [github.com/uidring/uidring/assigner/etcdassigner],
+//     [github.com/uidring/uidring/assigner/zkassigner],
+//     [github.com/uidring/uidring/assigner/natsassigner],
+//     [github.com/uidring/uidring/assigner/dynamoassigner] and
+//     [github.com/uidring/uidring/assigner/k8sassigner] for Kubernetes;
+//     [github.com/uidring/uidring/assigner/fileassigner] for a folder, and
+//     [github.com/uidring/uidring/assigner/remoteassigner] for an ID service.
+//   - [github.com/uidring/uidring/assigner/kvassigner] makes a store of any database with
+//     conditional writes, [github.com/uidring/uidring/assigner/leasestore] is the contract of
+//     stores, and [github.com/uidring/uidring/assigner/assignertest] tests them.
 //   - [github.com/uidring/uidring/bitsalloc]: packs and parses IDs.
 //   - [github.com/uidring/uidring/ringbuffer]: the lock-free ring by itself.
+//   - [github.com/uidring/uidring/metrics]: Stats for monitoring, with
+//     [github.com/uidring/uidring/metrics/prometheus] and
+//     [github.com/uidring/uidring/metrics/otel].
+//   - [github.com/uidring/uidring/uidringtest]: generators for tests of other programs.
+//   - [github.com/uidring/uidring/client]: a client of the ID service, cmd/uidring.
 //
 // Generators return IDs as int64. The type [ID] of this package adds text forms: decimal, and two
 // forms of fixed width that sort like the IDs, base32 in 13 characters and base62 in 11. In JSON an

@@ -8,9 +8,31 @@ import (
 	"slices"
 
 	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/defaultgen"
 )
 
+// A generator with a worker ID from configuration. Services that share a database lease worker IDs
+// instead: see assigner.Leased.
 func Example() {
+	g, err := defaultgen.New(defaultgen.Config{Layout: bitsalloc.Snowflake(), Assigner: assigner.Static(7)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close()
+	id, err := g.NextID()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fields, err := g.Parse(int64(id))
+	fmt.Println("worker", fields.WorkerID, "sequence", fields.Sequence, err)
+	// Output: worker 7 sequence 0 <nil>
+}
+
+func ExampleID() {
 	id := uidring.ID(176636547297255431) // as a generator returned it
 	fmt.Println(id)
 	fmt.Println(id.Base32())

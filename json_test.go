@@ -35,31 +35,6 @@ func TestJSONWithinOtherValues(t *testing.T) {
 	}
 }
 
-func TestJSONRefusesWhatIsNotAnID(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		kind error
-	}{
-		{`""`, uidring.ErrSyntax},
-		{`1.0`, uidring.ErrSyntax},
-		{`1e3`, uidring.ErrSyntax},
-		{`true`, uidring.ErrSyntax},
-		{`{}`, uidring.ErrSyntax},
-		{`"04WWA04002807"`, uidring.ErrSyntax},
-		{`"\u0041"`, uidring.ErrSyntax},
-		{`-1`, uidring.ErrRange},
-		{`"-1"`, uidring.ErrRange},
-		{`9223372036854775808`, uidring.ErrRange},
-		{`"9223372036854775808"`, uidring.ErrRange},
-	} {
-		id := uidring.ID(7)
-		checkInvalid(t, c.text, json.Unmarshal([]byte(c.text), &id), c.kind)
-		if id != 7 {
-			t.Errorf("%s: ID = %d, want 7 as before", c.text, id)
-		}
-	}
-}
-
 // encoding/json hands over nothing but JSON; others may call the method, too.
 func TestUnmarshalJSONRefusesWhatIsNotJSON(t *testing.T) {
 	for _, text := range []string{``, `"`, `"12`, `12"`, `"\"`, `"\x31"`, `"1"2"`, ` 1`, "\"1\\u00\"", `"1\`} {

@@ -22,11 +22,11 @@ const module = "github.com/uidring/uidring"
 // imports a store. "uidring" is the root package.
 var mayImport = map[string]string{
 	"uidring": "", "bitsalloc": "", "ringbuffer": "", "schema": "", "client": "",
-	"internal/disk": "", "internal/original": "", "internal/generator": "uidring",
+	"internal/disk": "", "internal/original": "", "internal/generator": "uidring", "internal/storecall": "",
 
-	"assigner/leasestore": "bitsalloc",
-	"assigner":            "bitsalloc assigner/leasestore",
-	"internal/keeper":     "bitsalloc assigner assigner/leasestore internal/generator",
+	"assigner/leasestore": "bitsalloc internal/storecall",
+	"assigner":            "bitsalloc assigner/leasestore internal/storecall",
+	"internal/keeper":     "bitsalloc assigner assigner/leasestore internal/generator internal/storecall",
 
 	"cached":      "uidring bitsalloc ringbuffer assigner internal/generator internal/keeper",
 	"defaultgen":  "uidring bitsalloc assigner internal/generator internal/keeper",
@@ -34,11 +34,11 @@ var mayImport = map[string]string{
 	"metrics":     "assigner cached defaultgen segment",
 	"uidringtest": "uidring assigner",
 
-	"assigner/kvassigner":     "assigner assigner/leasestore",
+	"assigner/kvassigner":     "assigner assigner/leasestore golang.org/x/sync/errgroup",
 	"assigner/k8sassigner":    "assigner assigner/leasestore assigner/kvassigner",
 	"assigner/remoteassigner": "assigner assigner/leasestore",
 	"assigner/fileassigner":   "assigner assigner/leasestore segment internal/disk",
-	"assigner/sqlassigner": "bitsalloc assigner assigner/leasestore schema segment internal/disk " +
+	"assigner/sqlassigner": "bitsalloc assigner assigner/leasestore schema segment internal/disk internal/storecall " +
 		"github.com/jmoiron/sqlx github.com/go-sql-driver/mysql",
 }
 
@@ -64,6 +64,19 @@ func TestImportDirections(t *testing.T) {
 			if strings.Contains(path, ".") && !slices.Contains(strings.Fields(allowed), short(path)) {
 				t.Errorf("%s imports %s, allowed beside the standard library: %v", pkg, path, allowed)
 			}
+		}
+	}
+}
+
+func TestPackageCommentNamesEveryPackage(t *testing.T) {
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range goFolders(t) {
+		internal := strings.Contains(dir, "internal") || strings.HasPrefix(dir, "cmd") || strings.HasPrefix(dir, "bench")
+		if path := "[" + module + "/" + filepath.ToSlash(dir) + "]"; dir != "." && !internal && !strings.Contains(string(text), path) {
+			t.Errorf("doc.go does not name %s", path)
 		}
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 // A claim is one call of Assign.
 type claim struct {
-	horizon // at the start of the claim
-	ctx     context.Context
-	number  int64 // the worker ID to take, with Fenced
-	began   instant
-	meta    leasestore.Meta
+	bounds // at the start of the claim
+	ctx    context.Context
+	began  instant
+	meta   leasestore.Meta
 
 	herd
 	ahead   int   // expired rows with fences too far ahead of the clock
@@ -29,7 +29,7 @@ type claim struct {
 // run takes a lease. It prefers a kept lease whose quarantine is over.
 func (c *claim) run() (l *lease, err error) {
 	c.began = c.clock()
-	if c.horizon, err = c.look(c.ctx); err != nil {
+	if c.bounds, err = c.look(c.ctx); err != nil {
 		return nil, err
 	}
 	if faults := c.status.Faults; len(faults) > 0 {
@@ -38,42 +38,22 @@ func (c *claim) run() (l *lease, err error) {
 	if err := c.loadMeta(); err != nil {
 		return nil, err
 	}
-	if err := c.checkNamespaces(); err != nil {
-		return nil, err
-	}
+	c.compareNamespaces()
 	if l, err := c.resume(); l != nil || err != nil {
 		return l, err
 	}
-	return c.choose(c)
+	if c.source != nil {
+		return c.fixed()
+	}
+	return c.free()
 }
 
-// A pool tries once to choose a worker ID of a namespace. It returns neither a lease nor an error
-// when it finds none.
-type pool func(c *claim) (*lease, error)
-
-func recycledFirst(c *claim) (*lease, error) {
-	if l, err := c.recycled(func(leasestore.Row) bool { return true }); l != nil || err != nil {
-		return l, err
-	}
-	return c.fresh()
-}
-
-func newFirst(c *claim) (*lease, error) {
-	if l, err := c.recycled(unused); l != nil || err != nil {
-		return l, err
-	}
-	if l, err := c.fresh(); l != nil || err != nil || !c.usedUp() {
-		return l, err
-	}
-	return c.recycled(func(leasestore.Row) bool { return true })
-}
-
-// from takes a worker ID from a pool. It tries again as long as other processes are faster, and
-// waits with backoff unless the counter of worker IDs has moved.
-func (c *claim) from(p pool) (*lease, error) {
+// free takes a worker ID that no process holds. It tries again as long as other processes are
+// faster, and waits with backoff unless the counter of worker IDs has moved.
+func (c *claim) free() (*lease, error) {
 	for try := 0; ; try++ {
 		raced, next := c.raced, c.meta.NextWorkerID
-		l, err := p(c)
+		l, err := c.tryFree()
 		switch {
 		case l != nil || err != nil:
 			return l, c.blame(err)
@@ -88,9 +68,15 @@ func (c *claim) from(p pool) (*lease, error) {
 	}
 }
 
-// until returns how long a row with this fence is out of bounds.
-func (c *claim) until(fence int64) time.Duration {
-	return c.alloc.Time(fence).Sub(c.alloc.Time(c.farthest(c.meta.Fence))) // saturates, unlike a product
+// tryFree returns neither a lease nor an error when it finds no worker ID.
+func (c *claim) tryFree() (*lease, error) {
+	if l, err := c.recycled(c.newFirst); l != nil || err != nil {
+		return l, err
+	}
+	if l, err := c.fresh(); l != nil || err != nil || !c.newFirst || !c.usedUp() {
+		return l, err
+	}
+	return c.recycled(false)
 }
 
 // usedUp reports whether all worker IDs of the layout have been given out.
@@ -100,11 +86,18 @@ func (c *claim) usedUp() bool { return c.meta.NextWorkerID > c.domain.MaxWorkerI
 func (c *claim) none() error {
 	all := c.domain.MaxWorkerID() - c.cfg.FirstWorkerID + 1
 	if c.ahead > 0 {
-		return passing{fmt.Errorf("%w: all %d have been given out, and the fences of %d free ones are more than %v ahead; wait for the "+
-			"clock, set MaxAhead in the generators, or raise MaxLead", ErrWorkerAheadOfClock, all, c.ahead, c.lead()), c.until(c.nearest)}
+		return c.outOfBounds(c.nearest, "all %d have been given out, and the fences of %d free ones are", all, c.ahead)
 	}
 	return passing{fmt.Errorf("%w: all %d have been given out, and none is free; wait until one is released, or use a layout with more "+
 		"worker bits, in another namespace and with another DatacenterID or Epoch", ErrWorkersExhausted, all), time.Second}
+}
+
+// outOfBounds returns the error for free rows of which the lowest fence is too far ahead. It passes
+// when the clock has come near enough.
+func (c *claim) outOfBounds(fence int64, rows string, args ...any) error {
+	after := c.alloc.Time(fence).Sub(c.alloc.Time(c.farthest(c.meta.Fence))) // saturates, unlike a product
+	return passing{fmt.Errorf("%w: %s more than %v ahead; wait for the clock, set MaxAhead in the generators, or raise MaxLead",
+		ErrWorkerAheadOfClock, fmt.Sprintf(rows, args...), c.lead()), after}
 }
 
 const (
@@ -116,21 +109,26 @@ const (
 	attempts = 8
 )
 
-// recycled takes an expired row that suits, and prefers a fence in the past. It reads more rows
-// only when it may take none of the rows read.
-func (c *claim) recycled(suits func(leasestore.Row) bool) (*lease, error) {
+// recycled takes an expired row. With spare it takes only rows that were created for others and
+// never claimed: every claim has an owner. It prefers a fence in the past. It reads more rows only
+// when all rows that it has read are unusable.
+func (c *claim) recycled(spare bool) (*lease, error) {
 	for n := candidates; ; n *= 8 {
 		rows, err := c.store.Expired(c.ctx, n)
 		if err != nil {
 			return nil, fmt.Errorf("assigner: list the expired rows: %w", err)
 		}
-		usable := c.usable(slices.DeleteFunc(slices.Clone(rows), func(r leasestore.Row) bool { return !suits(r) }))
+		more := len(rows) == n
+		if spare {
+			rows = slices.DeleteFunc(slices.Clone(rows), func(r leasestore.Row) bool { return r.Token != "" || r.Owner != "" })
+		}
+		usable := c.usable(rows)
 		for _, row := range usable[:min(attempts, len(usable))] {
 			if l, err := c.take(row); l != nil || err != nil {
 				return l, err
 			}
 		}
-		if len(usable) > 0 || len(rows) < n {
+		if len(usable) > 0 || !more {
 			return nil, nil
 		}
 	}
@@ -167,9 +165,6 @@ func (c *claim) usable(rows []leasestore.Row) []leasestore.Row {
 	})
 	return slices.Concat(past, future, suspect)
 }
-
-// unused reports whether a row was created as a spare and never claimed: every claim has an owner.
-func unused(r leasestore.Row) bool { return r.Token == "" && r.Owner == "" }
 
 // fresh takes the next worker ID that was never given out. It creates the row first: of several
 // processes that want the same worker ID, one succeeds. Then it raises the counter, which therefore
@@ -210,10 +205,13 @@ func (c *claim) count(next int64) (counted bool, err error) {
 	return counted, nil
 }
 
-// fixed takes the given worker ID, unless another owner holds it.
+// fixed takes the worker ID that the source of Fenced gives, unless another owner holds it.
 func (c *claim) fixed() (*lease, error) {
-	workerID := c.number
-	end, err := c.mayHave(workerID)
+	workerID, err := c.given()
+	if err != nil {
+		return nil, err
+	}
+	end, err := c.reserve(workerID)
 	if err != nil {
 		return nil, err
 	}
@@ -227,8 +225,7 @@ func (c *claim) fixed() (*lease, error) {
 			return nil, err
 		}
 		if row.Fence > c.farthest(c.meta.Fence) {
-			return nil, passing{fmt.Errorf("%w: the fence of row %d is more than %v ahead; wait for the clock, set MaxAhead in the generator, or "+
-				"raise MaxLead", ErrWorkerAheadOfClock, workerID, c.lead()), c.until(row.Fence)}
+			return nil, c.outOfBounds(row.Fence, "the fence of row %d is", workerID)
 		}
 		row.WorkerID = workerID
 		if l, err := c.take(row); l != nil || err != nil {
@@ -239,13 +236,21 @@ func (c *claim) fixed() (*lease, error) {
 	return nil, c.ctx.Err()
 }
 
-// mayHave returns an error for a worker ID outside the namespace, and otherwise the result of
-// reserve.
-func (c *claim) mayHave(workerID int64) (end func(), err error) {
-	if first, last := c.cfg.FirstWorkerID, c.domain.MaxWorkerID(); workerID < first || workerID > last {
-		return nil, fmt.Errorf("%w: %d from the source of Fenced, allowed with FirstWorkerID %d: %d to %d", ErrWorkerOutOfRange, workerID, first, first, last)
+// given returns the worker ID of the source of Fenced.
+func (c *claim) given() (int64, error) {
+	l, err := c.source.Assign(c.ctx, c.domain)
+	if err != nil {
+		return 0, err
 	}
-	return c.reserve(workerID)
+	g, first, last := l.Grant(), c.cfg.FirstWorkerID, c.domain.MaxWorkerID()
+	switch {
+	case g.Guarantee != GuaranteeDerived:
+		return 0, errors.Join(fmt.Errorf("assigner: Fenced: source grants a worker ID that is %v, allowed: %v; use that assigner by itself",
+			g.Guarantee, GuaranteeDerived), l.Release(c.ctx, 0))
+	case g.WorkerID < first || g.WorkerID > last:
+		return 0, fmt.Errorf("%w: %d from the source of Fenced, allowed with FirstWorkerID %d: %d to %d", ErrWorkerOutOfRange, g.WorkerID, first, first, last)
+	}
+	return g.WorkerID, nil
 }
 
 // take claims a row that was read as old and confirms the claim. It returns neither a lease nor an
@@ -267,15 +272,14 @@ func (c *claim) take(old leasestore.Row) (*lease, error) {
 func (c *claim) swap(old leasestore.Row) (*lease, bool, error) {
 	l, ttl := c.grant(old)
 	ok, err := c.store.Swap(c.ctx, old, l.row, ttl)
-	if err != nil {
-		// The swap may have taken effect: read the row again and compare the token.
-		found, errLoad := c.store.Load(c.ctx, old.WorkerID)
-		if errLoad != nil || !found.Same(l.row) {
-			return nil, false, fmt.Errorf("assigner: claim row %d: %w", old.WorkerID, errors.Join(err, errLoad))
-		}
-		ok = true
+	if err == nil {
+		return l, ok, nil
 	}
-	return l, ok, nil
+	found, err := storecall.Swapped(ok, err, old, l.row, l.load(c.ctx))
+	if err != nil {
+		return nil, false, fmt.Errorf("assigner: claim row %d: %w", old.WorkerID, err)
+	}
+	return l, found.Same(l.row), nil
 }
 
 // grant returns the lease for a claim of a row, and the row's time to live. If the row needs a
@@ -319,16 +323,10 @@ func (c *claim) confirm(l *lease) (*lease, error) {
 }
 
 // giveUp frees the row of a lease that Assign does not return. If that fails, the row is free when
-// it expires. A row that the lease has created becomes an unused spare row.
+// it expires.
 func (l *lease) giveUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if l.row.Version == 1 {
-		spare := l.row
-		spare.Token, spare.Owner, spare.Holder = "", "", ""
-		_, _ = l.store.Swap(ctx, l.row, spare, -l.cfg.MaxSkew)
-		return
-	}
 	_ = l.Release(ctx, 0)
 }
 

@@ -2,6 +2,7 @@ package assigner
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
@@ -56,9 +57,7 @@ func IPv4Suffix(addr netip.Addr, bits int) Assigner {
 		if !addr.Is4() {
 			return 0, fmt.Errorf("%v is not an IPv4 address", addr)
 		}
-		b := addr.As4()
-		n := int64(b[0])<<24 | int64(b[1])<<16 | int64(b[2])<<8 | int64(b[3])
-		return n & (1<<bits - 1), nil
+		return int64(binary.BigEndian.Uint32(addr.AsSlice())) & (1<<bits - 1), nil
 	}}
 }
 
@@ -166,11 +165,8 @@ func (l derivedLease) Release(context.Context, int64) error      { return nil }
 // decimal parses an int64. Assign rejects negative numbers, and strconv.ErrRange as out of range.
 func decimal(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
-	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return 0, fmt.Errorf("%s: %w", text, strconv.ErrRange)
-	case err != nil:
-		return 0, fmt.Errorf("%q is not a whole number", text)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not a whole number: %w", text, errors.Unwrap(err))
 	}
 	return n, nil
 }

@@ -20,11 +20,3 @@ func TestGuaranteeStringAndOrder(t *testing.T) {
 		t.Errorf("the zero Guarantee is %v, want the weakest", zero)
 	}
 }
-
-func TestGrantFenced(t *testing.T) {
-	for limit, want := range map[int64]bool{assigner.Unlimited: false, assigner.Unlimited - 1: true, 0: true} {
-		if got := (assigner.Grant{First: 1, Limit: limit}).Fenced(); got != want {
-			t.Errorf("Limit %d: Fenced = %v, want %v", limit, got, want)
-		}
-	}
-}

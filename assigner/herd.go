@@ -21,9 +21,9 @@ type herd struct {
 }
 
 const (
-	// A claim that has lost one row creates spares rows for others, and then mostSpares. Processes
+	// spares is the number of rows that a claim creates for others after it has lost one. Processes
 	// that start at once use them up, and otherwise later starts do.
-	spares, mostSpares = 64, 256
+	spares = 128
 	// patience is how often a claim loses the same worker ID before it counts the worker ID for its
 	// creator, which may have ended.
 	patience = 4
@@ -50,10 +50,10 @@ func (c *claim) lose(number int64) error {
 // lost rows to others and the store can. It returns how many exist.
 func (c *claim) createSpares(first int64) int64 {
 	store, ok := c.store.(leasestore.Creator)
-	rows := make([]leasestore.Row, min(int64(c.raced*c.raced)*spares, mostSpares, c.domain.MaxWorkerID()-first+1))
-	if !ok || c.raced == 0 || len(rows) == 0 {
+	if !ok || c.raced == 0 || first > c.domain.MaxWorkerID() {
 		return 0
 	}
+	rows := make([]leasestore.Row, min(spares, c.domain.MaxWorkerID()-first+1))
 	for i := range rows {
 		rows[i] = leasestore.Row{WorkerID: first + int64(i), Version: 1, Fence: c.meta.Fence, Identity: c.meta.Identity}
 	}

@@ -1,7 +1,6 @@
 package assigner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 // A lease is the holder's side of a row. The limit of its grant is the fence of the row as last
@@ -27,17 +27,11 @@ type lease struct {
 	// the call that proved the row last.
 	renewed instant
 	safe    time.Duration
-	// tried are the swaps from row without an answer; each may still take effect. Another process,
-	// such as a copy of this one, has set any higher fence that is not in tried.
-	tried []attempt
+	// tried are the fences of the swaps from row without an answer; each may still take effect.
+	// Another process, such as a copy of this one, has set any higher fence that is not in tried.
+	tried []int64
 
 	quarantine *quarantine // nil: it is over, or there was none
-}
-
-// An attempt is a swap to a fence, by a renewal that started at began.
-type attempt struct {
-	fence int64
-	began instant
 }
 
 func (l *lease) Grant() Grant {
@@ -47,42 +41,49 @@ func (l *lease) Grant() Grant {
 // RenewWithin returns half of the time to live of the row.
 func (l *lease) RenewWithin() time.Duration { return l.window() }
 
+// Namespace returns the name of the store's namespace, or "".
+func (l *lease) Namespace() string {
+	if s, ok := l.store.(leasestore.Namespaced); ok {
+		return s.Namespace()
+	}
+	return ""
+}
+
 // Renew raises the fence to want, and to two windows above used and the clock, and keeps the row
 // from expiring.
 func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	began, at := l.clock(), l.domain.Now() // when used was read
-	h, err := l.look(ctx)
+	b, err := l.look(ctx)
 	if err != nil {
 		return err
 	}
-	if err := l.checkStillHeld(&h); err != nil {
+	if err := l.checkStillHeld(&b); err != nil {
 		return err
 	}
 	pace := l.pace.follow(max(used, at), at, l.units(), l.alloc.MaxDelta())
-	used = max(used, h.now)
+	used = max(used, b.now)
 	// Limit want, which may come from a clock that was wrong for a moment. MaxSkew is always
 	// allowed.
 	skew := int64(2 * l.cfg.MaxSkew / l.domain.Layout.Unit)
-	most := h.most(used, l.fence)
+	most := b.most(used, l.fence)
 	want = min(want, most, above(max(used, l.row.Fence), max(4*pace.span, skew), l.alloc.MaxDelta()))
 	next := l.row
-	next.Identity = h.status.Identity // a row that matches has lost no commit
+	next.Identity = b.status.Identity // a row that matches has lost no commit
 	// Raise it by one unit at least: a late swap from the old row must fail, see Revoke.
-	next.Fence = max(l.row.Fence, h.reach(l.row.Fence, 1), h.reach(want, 0), min(most, h.reach(used, 2*pace.span)))
-	proved, err := l.raise(ctx, next, want, began)
-	if err != nil {
+	next.Fence = max(l.row.Fence, b.reach(l.row.Fence, 1), b.reach(want, 0), min(most, b.reach(used, 2*pace.span)))
+	if err := l.raise(ctx, next); err != nil {
 		return err
 	}
-	if h.status.Identity != "" { // the server may have moved between the two calls
-		if h, err = l.look(ctx); err != nil {
+	if b.status.Identity != "" { // the server may have moved between the two calls
+		if b, err = l.look(ctx); err != nil {
 			return err
 		}
 	}
-	if err := l.checkStillHeld(&h); err != nil {
+	if err := l.checkStillHeld(&b); err != nil {
 		return err
 	}
 	l.limit = l.row.Fence
-	l.pace, l.server, l.renewed, l.safe = pace, h.status.Identity, proved, l.exclusive()
+	l.pace, l.server, l.renewed, l.safe = pace, b.status.Identity, began, l.exclusive()
 	return nil
 }
 
@@ -90,70 +91,56 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 // have forgotten that process: on another server, and on a lossy store. It uses both clocks of this
 // host, and not the server's clock: a new server's clock may be slow. A second process of the same
 // owner takes a row at once, so a Fenced lease ends whenever the server changes.
-func (l *lease) checkStillHeld(h *horizon) error {
-	moved := h.status.Identity != l.server
-	if !h.status.Lossy && !moved {
+func (l *lease) checkStillHeld(b *bounds) error {
+	moved := b.status.Identity != l.server
+	if !b.status.Lossy && !moved {
 		return nil
 	}
 	elapsed := l.clock().longest(l.renewed)
-	if elapsed < l.safe && (h.status.Lossy || !l.atOnce) {
+	if elapsed < l.safe && (b.status.Lossy || l.source == nil) {
 		return nil
 	}
 	if moved {
 		// A successor on the new server starts above the deltas that its quarantine covers. The
 		// quarantine started after the last renewal of this lease.
-		l.limit = min(l.limit, h.beyond(l.renewed.wall, l.fence, h.isolation()-l.cfg.MaxSkew))
+		l.limit = min(l.limit, b.beyond(l.renewed.wall, l.fence, b.isolation()-l.cfg.MaxSkew))
 		return fmt.Errorf("%w: row %d: the server was %q and is %q, and may have lost a claim: the last renewal began %v ago, allowed: less than %v",
-			ErrWorkerRowLost, l.row.WorkerID, l.server, h.status.Identity, elapsed, l.safe)
+			ErrWorkerRowLost, l.row.WorkerID, l.server, b.status.Identity, elapsed, l.safe)
 	}
 	return fmt.Errorf("%w: row %d was renewed %v ago on a store that may forget, allowed: less than %v; by now it may have another holder",
 		ErrWorkerRowLost, l.row.WorkerID, elapsed, l.safe)
 }
 
-// raise swaps the row for next. If an earlier swap has taken effect late and reaches want, raise
-// leaves it at that. It returns the start of the renewal that has last extended the expiry of the
-// row.
-func (l *lease) raise(ctx context.Context, next leasestore.Row, want int64, began instant) (instant, error) {
+// raise swaps the row for next. It swaps again if an earlier swap has taken effect late, also when
+// that has set the same fence: the row then expires earlier than the lease would count on. A row
+// with that fence after a refused swap is of a copy of this process.
+func (l *lease) raise(ctx context.Context, next leasestore.Row) error {
 	for {
 		next.Fence = max(next.Fence, l.row.Fence)
+		first := !slices.Contains(l.tried, next.Fence)
 		ok, errSwap := l.store.Swap(ctx, l.row, next, 2*l.window())
-		if ok && errSwap == nil {
-			l.prove(next)
-			return began, nil
-		}
 		if errSwap != nil {
-			l.tried = append(l.tried, attempt{next.Fence, began})
+			l.tried = append(l.tried, next.Fence)
 		}
-		// Another process has changed the row, or an earlier swap took effect late, or this one may
-		// have taken effect.
-		found, err := l.store.Load(ctx, l.row.WorkerID)
+		found, err := storecall.Swapped(ok, errSwap, l.row, next, l.load(ctx))
 		if err != nil {
-			return began, fmt.Errorf("assigner: renew row %d: %w", l.row.WorkerID, errors.Join(errSwap, err))
+			return fmt.Errorf("assigner: renew row %d: %w", l.row.WorkerID, err)
+		}
+		acknowledged := ok && errSwap == nil
+		if acknowledged || found.Same(next) && errSwap != nil && first {
+			l.prove(next)
+			return nil
 		}
 		if err := l.check(ctx, found); err != nil {
-			return began, err
+			return err
 		}
-		switch i := l.attempt(found.Fence); {
-		case found.Same(l.row) && found.Same(next) && errSwap != nil:
-			return l.renewed, nil // a swap that raises no fence leaves no trace
-		case found.Same(l.row) && errSwap == nil:
-			return began, fmt.Errorf("assigner: renew row %d: the store refuses the swap and shows the row unchanged", l.row.WorkerID)
-		case !found.Same(l.row):
-			proved := l.tried[i].began
-			l.prove(found)
-			if found.Fence >= want || found.Same(next) {
-				return proved, nil
-			}
-		}
-		if err := cmp.Or(errSwap, ctx.Err()); err != nil {
-			return began, fmt.Errorf("assigner: renew row %d: %w", l.row.WorkerID, err)
-		}
+		l.prove(found)
 	}
 }
 
-// attempt returns the index of the first unanswered swap to a fence, or -1.
-func (l *lease) attempt(fence int64) int {
-	return slices.IndexFunc(l.tried, func(a attempt) bool { return a.fence == fence })
+// load returns a func that reads the row.
+func (l *lease) load(ctx context.Context) func() (leasestore.Row, error) {
+	return func() (leasestore.Row, error) { return l.store.Load(ctx, l.row.WorkerID) }
 }
 
 // prove records the row as set by this lease. Swaps from earlier states of the row can no longer
@@ -196,9 +183,11 @@ func (l *lease) check(ctx context.Context, found leasestore.Row) error {
 	case found.Revoked():
 		return fmt.Errorf("%w: row %d has been revoked", ErrWorkerRowLost, l.row.WorkerID)
 	case found.Version != l.row.Version || found.Token != l.row.Token:
-		l.lostTo(found)
+		if found.Owner == l.cfg.Owner {
+			l.losses.Add(1)
+		}
 		return fmt.Errorf("%w: row %d has been taken over by %q (%s)", ErrWorkerRowLost, l.row.WorkerID, found.Owner, found.Holder)
-	case found.Fence != l.row.Fence && l.attempt(found.Fence) < 0:
+	case found.Fence != l.row.Fence && !slices.Contains(l.tried, found.Fence):
 		return fmt.Errorf("%w: row %d: fence %d, here %d, not raised by this lease, but by a recovery after a restore, or by a copy of this "+
 			"process", ErrWorkerRowLost, l.row.WorkerID, found.Fence, l.row.Fence)
 	}
@@ -209,22 +198,14 @@ func (l *lease) check(ctx context.Context, found leasestore.Row) error {
 // offered even if the store's clock is set back.
 func (l *lease) Release(ctx context.Context, _ int64) error {
 	l.Abandon()
-	for held := l.row; ; {
+	held := l.row
+	for held.Token == l.row.Token { // again if a renewal takes effect late
 		free := held
 		free.Token = ""
-		ok, errSwap := l.store.Swap(ctx, held, free, -l.cfg.MaxSkew)
-		if ok && errSwap == nil {
-			return nil
+		ok, err := l.store.Swap(ctx, held, free, -l.cfg.MaxSkew)
+		if held, err = storecall.Swapped(ok, err, held, free, l.load(ctx)); err != nil {
+			return fmt.Errorf("assigner: release row %d: %w", l.row.WorkerID, err)
 		}
-		found, err := l.store.Load(ctx, l.row.WorkerID)
-		switch {
-		case err != nil:
-			return fmt.Errorf("assigner: release row %d: %w", l.row.WorkerID, errors.Join(errSwap, err))
-		case found.Token != l.row.Token:
-			return nil // free, or another holder's
-		case found.Same(held):
-			return fmt.Errorf("assigner: release row %d: %w", l.row.WorkerID, cmp.Or(errSwap, errors.New("the store does not change the row")))
-		}
-		held = found // a renewal took effect late
 	}
+	return nil // free, or another holder's
 }

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
@@ -23,15 +24,19 @@ type LeaseConfig struct {
 	// at the present rate of use, before a generator runs out of deltas. It is at least one unit. A
 	// renewal reaches two windows ahead, and is due when one window is left. A claim reaches one
 	// window ahead, since the rate is not known yet. A ring of package cached that holds more units
-	// than the window is not full. A crash wastes the unused part. A lossy store grants at most one
-	// window of real time, and bridges an outage of half a window. Zero: 30 s.
+	// than the window is not full. A lossy store grants at most one window of real time, and
+	// bridges an outage of half a window. Zero: 2 min.
+	//
+	// The default outlasts the failover of a managed database, which takes up to two minutes. After
+	// a crash the next holder starts up to two windows ahead of the clock, and a longer window also
+	// delays the reuse of worker IDs and the end of a quarantine.
 	//
 	// The window follows the rate of use, and at most doubles with a renewal. A generator of
 	// package cached that issues IDs at full speed from its start, such as a benchmark, uses up the
 	// first windows before the store answers: with bitsalloc.Default, Next returns
 	// ErrLeaseExhausted for part of the first half second, and NextContext waits. With
-	// bitsalloc.Leased or a Window of 10 minutes the first windows suffice if the store answers
-	// within 10 ms.
+	// bitsalloc.Recommended or a Window of 10 minutes the first windows suffice if the store
+	// answers within 10 ms.
 	Window time.Duration
 	// MaxLead is how far ahead of the clock the fence of a free worker ID may lie; a claim skips
 	// worker IDs with higher fences. Each start moves a fence ahead by one window. On a store whose
@@ -46,7 +51,9 @@ type LeaseConfig struct {
 	// the whole worker field.
 	FirstWorkerID int64
 	// Owner names this process in the store, to be read by people: up to 255 characters of UTF-8
-	// without NUL. Empty: host name and process number.
+	// without NUL. Empty: host name and process number. It must differ from the owners of [Fenced]
+	// in the namespace, which take each other's worker IDs at once: a failover that loses such a
+	// claim could leave two holders.
 	Owner string
 	// AllowUndurable accepts a store whose settings let it forget acknowledged commits, and logs a
 	// warning. After a crash of such a store two holders may use the same deltas of a worker ID.
@@ -70,18 +77,19 @@ type LeaseConfig struct {
 // faults. On a lossy store, give each generator an assigner of its own: generators that share one
 // leave quarantine one after the other.
 func Leased(store leasestore.Store, cfg LeaseConfig) Assigner {
-	return newLeaser(store, cfg, func(c *claim) (*lease, error) { return c.from(recycledFirst) })
+	return newLeaser(store, cfg)
 }
 
 // Auto is [Leased] in the other order: it takes new worker IDs while they last, and then reuses
 // free ones.
 func Auto(store leasestore.Store, cfg LeaseConfig) Assigner {
-	return newLeaser(store, cfg, func(c *claim) (*lease, error) { return c.from(newFirst) })
+	l := newLeaser(store, cfg)
+	l.newFirst = true
+	return l
 }
 
-// Fenced returns an assigner that leases only the worker ID that source gives at each Assign,
-// before the store is read. In a pod of a StatefulSet whose name is in the environment variable
-// POD_NAME:
+// Fenced returns an assigner that leases only the worker ID that source gives at each Assign. In a
+// pod of a StatefulSet whose name is in the environment variable POD_NAME:
 //
 //	numbers := assigner.Fenced(store, assigner.StatefulSet(""), os.Getenv("POD_NAME"), assigner.LeaseConfig{})
 //
@@ -95,30 +103,25 @@ func Auto(store leasestore.Store, cfg LeaseConfig) Assigner {
 // processes for which they give the same number do not issue the same IDs.
 //
 // Two live processes with one owner are a mistake. Each takes the worker ID from the other until
-// one of them has lost it twice in a row; its Assign then returns [ErrWorkerInUse] as long as the
-// other process holds the worker ID. A second generator with one owner in one process is rejected
-// with the same error.
+// one of them has lost it twice since it was last free; its Assign then returns [ErrWorkerInUse] as
+// long as the other process holds the worker ID. A second generator with one owner in one process
+// is rejected with the same error.
 func Fenced(store leasestore.Store, source Assigner, owner string, cfg LeaseConfig) Assigner {
-	l := newLeaser(store, cfg, (*claim).fixed)
-	l.cfg.Owner, l.atOnce, l.source = owner, true, source
-	if owner == "" {
-		l.err = errors.Join(l.err, errors.New("assigner: Fenced: owner is empty, allowed: a name that differs between processes"))
-	}
-	if source == nil {
-		l.err = errors.Join(l.err, errors.New("assigner: Fenced: source is nil, allowed: an assigner such as Static or StatefulSet"))
-	}
+	l := newLeaser(store, cfg)
+	l.check(owner != "", "Fenced: owner is empty, allowed: a name that differs between processes")
+	l.check(source != nil, "Fenced: source is nil, allowed: an assigner such as Static or StatefulSet")
+	l.cfg.Owner, l.source = owner, source
 	return l
 }
 
 // A leaser is an assigner on a store.
 type leaser struct {
-	store  leasestore.Store
-	cfg    LeaseConfig
-	choose func(*claim) (*lease, error)
-	holder string   // host and process number
-	atOnce bool     // the same owner may take a row over before it expires
-	err    error    // the mistakes of the configuration
-	source Assigner // gives the worker ID to take; nil: choose decides
+	store    leasestore.Store
+	cfg      LeaseConfig
+	newFirst bool     // Auto
+	source   Assigner // of Fenced, which takes a row of the same owner before it expires; else nil
+	holder   string   // host and process number
+	err      error    // the mistakes of the configuration
 
 	// A simulation replaces these.
 	shuffle func(n int, swap func(i, j int))
@@ -127,35 +130,31 @@ type leaser struct {
 
 	mu      sync.Mutex
 	waiting []*lease // in quarantine, until a caller calls Assign again
-	rival   rivalry
+
+	losses atomic.Int64 // of the row, to other processes of the same owner, since it was last free
 }
 
-func newLeaser(store leasestore.Store, cfg LeaseConfig, choose func(*claim) (*lease, error)) *leaser {
-	cfg.Window = cmp.Or(cfg.Window, 30*time.Second)
+func newLeaser(store leasestore.Store, cfg LeaseConfig) *leaser {
+	cfg.Window = cmp.Or(cfg.Window, 2*time.Minute)
 	cfg.MaxSkew = cmp.Or(cfg.MaxSkew, time.Minute)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	host, _ := os.Hostname() // for people: the process number alone will do
 	holder := fmt.Sprintf("%s pid %d", host, os.Getpid())
 	cfg.Owner = cmp.Or(cfg.Owner, holder)
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	l := &leaser{store: store, cfg: cfg, choose: choose, holder: holder, shuffle: rand.Shuffle, pause: backOff, clock: hostClock()}
-	if store == nil {
-		l.err = errors.Join(l.err, errors.New("assigner: store is nil, a store is required"))
-	}
-	if cfg.FirstWorkerID < 0 {
-		l.err = errors.Join(l.err, fmt.Errorf("assigner: FirstWorkerID %d, allowed: 0 or more, and within the worker field", cfg.FirstWorkerID))
-	}
-	for _, span := range []struct {
-		name  string
-		value time.Duration
-		zero  string
-	}{{"Window", cfg.Window, "30 s"}, {"MaxLead", cfg.MaxLead, "default"}, {"MaxSkew", cfg.MaxSkew, "1 min"}} {
-		if span.value < 0 {
-			l.err = errors.Join(l.err, fmt.Errorf("assigner: %s %v, allowed: 0 (%s) or more", span.name, span.value, span.zero))
-		}
-	}
+	l := &leaser{store: store, cfg: cfg, holder: holder, shuffle: rand.Shuffle, pause: backOff, clock: hostClock()}
+	l.check(store != nil, "store is nil, a store is required")
+	l.check(cfg.FirstWorkerID >= 0, "FirstWorkerID %d, allowed: 0 or more, and within the worker field", cfg.FirstWorkerID)
+	l.check(cfg.Window >= 0, "Window %v, allowed: 0 (2 min) or more", cfg.Window)
+	l.check(cfg.MaxLead >= 0, "MaxLead %v, allowed: 0 (default) or more", cfg.MaxLead)
+	l.check(cfg.MaxSkew >= 0, "MaxSkew %v, allowed: 0 (1 min) or more", cfg.MaxSkew)
 	return l
+}
+
+// check records a mistake of the configuration unless ok.
+func (a *leaser) check(ok bool, mistake string, args ...any) {
+	if !ok {
+		a.err = errors.Join(a.err, fmt.Errorf("assigner: "+mistake, args...))
+	}
 }
 
 // Assign implements [Assigner].
@@ -171,12 +170,7 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 		return nil, fmt.Errorf("%w: FirstWorkerID %d, allowed with layout %v: 0 to %d", ErrWorkerOutOfRange, a.cfg.FirstWorkerID, d.Layout, d.MaxWorkerID())
 	}
 	for {
-		c := &claim{horizon: horizon{terms: &terms{leaser: a, domain: d, alloc: alloc}}, ctx: ctx}
-		if a.source != nil {
-			if c.number, err = a.number(ctx, d); err != nil {
-				return nil, err
-			}
-		}
+		c := &claim{bounds: bounds{terms: &terms{leaser: a, domain: d, alloc: alloc}}, ctx: ctx}
 		l, err := c.run()
 		switch {
 		case err == nil:
@@ -185,18 +179,4 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 			return nil, err
 		}
 	}
-}
-
-// number returns the worker ID of source.
-func (a *leaser) number(ctx context.Context, d Domain) (int64, error) {
-	given, err := a.source.Assign(ctx, d)
-	if err != nil {
-		return 0, err
-	}
-	grant := given.Grant()
-	if grant.Guarantee != GuaranteeDerived {
-		return 0, errors.Join(fmt.Errorf("assigner: Fenced: source grants a worker ID that is %v, allowed: %v; use that assigner by itself",
-			grant.Guarantee, GuaranteeDerived), given.Release(ctx, 0))
-	}
-	return grant.WorkerID, nil
 }

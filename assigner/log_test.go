@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/internal/test/recorder"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // TestLogRecords pins level, message and keys down: people search and alert for them.
@@ -14,22 +14,22 @@ func TestLogRecords(t *testing.T) {
 	s := &namedStore{memStore: newMemStore()}
 	s.pin(0)
 	s.status.Faults = []string{"sync_binlog is 0", "read_only is on"}
-	var log recorder.Recorder
+	var log testkit.Recorder
 	logger := log.TextLogger()
-	take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true, Logger: logger})))
+	take(t, clocked(Leased(s, LeaseConfig{Window: shortWindow.Window, AllowUndurable: true, Logger: logger})))
 	s.others = make(map[string]leasestore.Meta) // no namespace to warn of
-	take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true, Logger: logger})))
+	take(t, clocked(Leased(s, LeaseConfig{Window: shortWindow.Window, AllowUndurable: true, Logger: logger})))
 	s.others = map[string]leasestore.Meta{"users": s.meta}
 	s.meta = leasestore.Meta{}
-	take(t, clocked(Leased(s, LeaseConfig{AllowUndurable: true, Logger: logger})))
+	take(t, clocked(Leased(s, LeaseConfig{Window: shortWindow.Window, AllowUndurable: true, Logger: logger})))
 	s.status.Faults = nil
-	take(t, clocked(Leased(s, LeaseConfig{Logger: logger}))) // warns of the namespace alone
+	take(t, clocked(Leased(s, LeaseConfig{Window: shortWindow.Window, Logger: logger}))) // warns of the namespace alone
 	records := []struct{ message, values string }{
 		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0 read_only is on]"`},
 		{"assigner: the other namespaces of the store cannot be read", `namespace=orders error="connection reset"`},
 		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0 read_only is on]"`},
 		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0 read_only is on]"`},
-		{"assigner: the namespace is new in this store", `store="assigner, namespace \"orders\"" first=0 danger="a failover that loses this commit is not noticed: the same worker IDs are given out again"`},
+		{"assigner: the namespace is new in this store", `store="assigner, namespace \"orders\"" first=0 remedy="none if the service is new; otherwise stop it and find its former store"`},
 		{"assigner: other namespaces give out the same worker IDs", `namespace=orders others=[users]`},
 		{"assigner: other namespaces give out the same worker IDs", `namespace=orders others=[users]`},
 	}
@@ -39,5 +39,18 @@ func TestLogRecords(t *testing.T) {
 	}
 	if got := log.Read(); !slices.Equal(got, want) {
 		t.Errorf("log:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// A called store names itself.
+type called struct{ *memStore }
+
+func (called) String() string { return "a store at 10.0.0.1" }
+
+func TestLogNamesTheStore(t *testing.T) {
+	var log testkit.Recorder
+	take(t, clocked(Leased(called{newMemStore()}, LeaseConfig{Logger: log.TextLogger()})))
+	if got := log.Read(); len(got) != 1 || !strings.Contains(got[0], ` store="a store at 10.0.0.1" `) {
+		t.Errorf("log %q, want the name of the store", got)
 	}
 }

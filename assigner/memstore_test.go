@@ -18,6 +18,9 @@ import (
 // memStart is the delta that store and host agree on when a test begins.
 const memStart = 1000
 
+// shortWindow is the configuration of most tests.
+var shortWindow = LeaseConfig{Window: 30 * time.Second}
+
 // A memStore keeps rows in memory. A test may intercept a swap and its answer, and a simulation
 // changes its rules and takes commits back.
 type memStore struct {
@@ -200,12 +203,12 @@ func manyWorkers() Domain {
 	return d
 }
 
-func leased(s leasestore.Store) Assigner { return clocked(Leased(s, LeaseConfig{})) }
+func leased(s leasestore.Store) Assigner { return clocked(Leased(s, shortWindow)) }
 
-func auto(s leasestore.Store) Assigner { return clocked(Auto(s, LeaseConfig{})) }
+func auto(s leasestore.Store) Assigner { return clocked(Auto(s, shortWindow)) }
 
 func fenced(s leasestore.Store, workerID int64, owner string) Assigner {
-	return clocked(Fenced(s, Static(workerID), owner, LeaseConfig{}))
+	return clocked(Fenced(s, Static(workerID), owner, shortWindow))
 }
 
 // hasty makes an assigner try again without a pause.

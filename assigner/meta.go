@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 // loadMeta reads the meta row of the namespace, and creates it if it is missing.
@@ -52,7 +53,7 @@ func (c *claim) createMeta() error {
 	}
 	if ok {
 		c.cfg.Logger.Warn("assigner: the namespace is new in this store", "store", c.name(), "first", c.cfg.FirstWorkerID,
-			"danger", "a failover that loses this commit is not noticed: the same worker IDs are given out again")
+			"remedy", "none if the service is new; otherwise stop it and find its former store")
 	}
 	return nil
 }
@@ -70,56 +71,38 @@ func (c *claim) name() string {
 }
 
 // swapMeta replaces the meta row that was read by next, with a new version and token. It returns
-// false when another process was faster; it then reads the meta row again. If the answer is lost,
-// it compares the stored row with next, and may return false for its own swap.
+// false when another process was faster. c.meta is then the row of that process.
 func (c *claim) swapMeta(next leasestore.Meta) (bool, error) {
 	next.Version++
 	next.Token = rand.Text()
-	ok, errSwap := c.store.SwapMeta(c.ctx, c.meta, next)
-	if errSwap != nil {
-		found, err := c.store.LoadMeta(c.ctx)
-		if err != nil || !found.Same(next) {
-			return false, errors.Join(errSwap, err)
-		}
+	ok, err := c.store.SwapMeta(c.ctx, c.meta, next)
+	found, err := storecall.Swapped(ok, err, c.meta, next, func() (leasestore.Meta, error) { return c.store.LoadMeta(c.ctx) })
+	if err != nil {
+		return false, err
 	}
-	if !ok {
-		return false, c.loadMeta()
-	}
-	c.meta = next
-	return true, nil
+	c.meta = found
+	return found.Same(next), c.checkMeta()
 }
 
-// checkNamespaces compares the namespace with the others of the store. Two namespaces with the same
-// layout, epoch and datacenter ID produce equal IDs. checkNamespaces returns an error if another
-// such name differs only in letter case, which is a mistake, and logs a warning about the others.
-func (c *claim) checkNamespaces() error {
+// compareNamespaces logs a warning about the other namespaces of the store with the same layout,
+// epoch and datacenter ID: they produce equal IDs.
+func (c *claim) compareNamespaces() {
 	s, ok := c.store.(leasestore.Namespaced)
 	if !ok {
-		return nil
+		return
 	}
 	others, err := s.Namespaces(c.ctx)
 	if err != nil { // a user may have no right to read other namespaces
 		c.cfg.Logger.Warn("assigner: the other namespaces of the store cannot be read", "namespace", s.Namespace(), "error", err)
-		return nil
+		return
 	}
-	mine := s.Namespace()
-	delete(others, mine)
-	var alike []string
-	for _, name := range slices.Sorted(maps.Keys(others)) {
-		meta := others[name]
-		switch {
-		case mismatch(meta, c.domain, meta.FirstWorkerID) != nil:
-		case strings.EqualFold(strings.TrimSpace(name), strings.TrimSpace(mine)):
-			return fmt.Errorf("%w: namespace %q, and the store has %q with the same Layout, Epoch and DatacenterID: one of the names is "+
-				"misspelt; correct it, or use another DatacenterID", leasestore.ErrOverlap, mine, name)
-		default:
-			alike = append(alike, name)
-		}
+	maps.DeleteFunc(others, func(name string, m leasestore.Meta) bool {
+		return name == s.Namespace() || mismatch(m, c.domain, m.FirstWorkerID) != nil
+	})
+	if len(others) > 0 {
+		c.cfg.Logger.Warn("assigner: other namespaces give out the same worker IDs", "namespace", s.Namespace(),
+			"others", slices.Sorted(maps.Keys(others)))
 	}
-	if len(alike) > 0 {
-		c.cfg.Logger.Warn("assigner: other namespaces give out the same worker IDs", "namespace", mine, "others", alike)
-	}
-	return nil
 }
 
 // mismatch returns an error that names all fields in which a namespace and a domain differ, or nil.

@@ -61,10 +61,13 @@ func TestRecoverAgainstOthers(t *testing.T) {
 		t.Errorf("Recover: %v; meta %+v, rows %+v", err, s.meta, s.rows)
 	}
 	s.onSwap = func(old, next leasestore.Row, do func() bool) (bool, error) {
+		s.onSwap = nil
 		delete(s.rows, 0)
 		return do(), nil
 	}
-	wantError(t, recoverAn(t, s), leasestore.ErrRowMissing, "row 0")
+	if err := recoverAn(t, s); err != nil || s.rows[0].Fence != s.meta.Fence {
+		t.Errorf("Recover: %v; meta %+v, row %+v, want a new row at the namespace's fence", err, s.meta, s.rows[0])
+	}
 }
 
 func TestRecoverReturnsErrors(t *testing.T) {
@@ -78,8 +81,12 @@ func TestRecoverReturnsErrors(t *testing.T) {
 		t.Errorf("meta %+v, want it as it was", s.meta)
 	}
 	s.status.Lossy = false
-	s.lose(1)
 	s.put(leasestore.Row{WorkerID: 0, Fence: 1})
+	s.lose(1) // the row shows that the swap took effect
+	if err := recoverAn(t, s); err != nil || s.rows[0].Version != 2 {
+		t.Errorf("Recover: %v; row %+v", err, s.rows[0])
+	}
+	s.onSwap = func(_, _ leasestore.Row, _ func() bool) (bool, error) { return false, errLostAnswer }
 	wantError(t, recoverAn(t, s), errLostAnswer, "row 0")
 	s.onList = func() error { return errStore }
 	wantError(t, recoverAn(t, s), errStore, "list the rows")
@@ -219,6 +226,18 @@ func TestRecoverRepeated(t *testing.T) {
 		t.Errorf("Recover: %v; meta %+v, row %+v", err, s.meta, s.rows[0])
 	}
 	want(3 * 3600)
+}
+
+// A repeated call with the same lead adds the lead once, also to fences that it has raised before.
+func TestRecoverRepeatedWithTheSameLead(t *testing.T) {
+	s := newMemStore()
+	s.put(leasestore.Row{WorkerID: 0, Fence: 5000})
+	s.onList = func() error { return errStore }
+	wantError(t, recoverAn(t, s), errStore)
+	s.onList = nil
+	if err := recoverAn(t, s); err != nil || s.meta.Fence != memStart+3600 || s.rows[0].Fence != 5000+3600 {
+		t.Errorf("Recover: %v; meta %+v, row %+v, want fences raised by an hour", err, s.meta, s.rows[0])
+	}
 }
 
 // A worker ID below the counter without a row was deleted. Only a recovery gives it a fence above

@@ -23,7 +23,7 @@ func newTenant(t *testing.T) *tenant {
 	h.s.put(leasestore.Row{WorkerID: 0})
 	d := memDomain()
 	d.Now = func() int64 { return h.now }
-	h.l = takeIn(t, clocked(Leased(h.s, LeaseConfig{Owner: "tenant"})), d)
+	h.l = takeIn(t, clocked(Leased(h.s, LeaseConfig{Window: shortWindow.Window, Owner: "tenant"})), d)
 	return h
 }
 
@@ -99,8 +99,8 @@ func TestRenewThatArrivesLate(t *testing.T) {
 		arrive()
 		return h
 	}
-	late().limit(1030, 1030, 1080)          // it is adopted
-	late().at(1100).limit(1100, 1100, 1160) // it is too low, and raised
+	late().limit(1030, 1030, 1120) // it is adopted, and raised
+	late().at(1100).limit(1100, 1100, 1160)
 	h := late()
 	if err := h.l.Release(t.Context(), 1020); err != nil {
 		t.Fatal(err)
@@ -216,21 +216,27 @@ func TestRenewEndsWithTheLayout(t *testing.T) {
 	}
 }
 
-// A renewal took effect and its answer was lost. The next one finds it and succeeds: the row
-// expires when the first one has set.
-func TestRenewCountsFromTheRenewalThatItFound(t *testing.T) {
+// A renewal took effect and its answer was lost. The next one finds the fence that it was about to
+// set: it renews the row, or the lease would count on an expiry that the row does not have.
+func TestRenewExtendsARowThatItFindsAsWanted(t *testing.T) {
 	h := newTenant(t)
+	h.limit(1200, 1200, 1320) // an idle generator ahead of the clock: each renewal adds a unit
 	h.s.lose(1)
 	h.s.onLoad = func() error { return errStore }
-	wantError(t, h.at(1030).renew(1030, 1030), errStore, "renew row 0")
+	wantError(t, h.at(1010).renew(1200, 1200), errStore, "renew row 0")
 	h.s.onSwap, h.s.onLoad = nil, nil
-	if err := h.at(1059).renew(1059, 1067); err != nil {
-		t.Fatal(err)
+	h.at(1050).limit(1200, 1200, 1321)
+	if got := h.s.rows[0]; !got.Expires.Equal(memTime(1110)) {
+		t.Errorf("row expires at %v, want two windows from now, %v", got.Expires, memTime(1110))
 	}
-	l := h.l.(*lease)
-	if safe, expires := l.renewed.wall.Add(l.safe), h.s.rows[0].Expires; safe.After(expires) {
-		t.Errorf("sure until %v, the row expires at %v", safe, expires)
-	}
+}
+
+// Two copies of a process renew in the same unit, and want the same fence: only one gets it.
+func TestRenewIsNotSharedWithACopy(t *testing.T) {
+	h := newTenant(t)
+	other := *h.l.(*lease)
+	h.at(1020).limit(1020, 1028, 1080)
+	wantError(t, other.Renew(t.Context(), 1020, 1028), ErrWorkerRowLost, "copy of this process")
 }
 
 // A holder that was cut off comes back to a server that lacks the claim of its successor. The new
@@ -251,7 +257,7 @@ func TestRenewOnAnotherServerCountsItsOwnTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newMemStore()
 			s.status.Identity = "A"
-			l := take(t, clocked(Leased(s, LeaseConfig{}))).(*lease)
+			l := take(t, clocked(Leased(s, shortWindow))).(*lease)
 			start := l.clock()
 			l.clock = func() instant { return instant{start.mono + row.mono, start.wall.Add(row.wall)} }
 			s.status.Identity, s.status.Now = "B", memTime(memStart+30)
@@ -274,7 +280,7 @@ func TestRenewOnAnotherServerCountsItsOwnTime(t *testing.T) {
 func TestRenewOnAnotherServerLowersTheLimit(t *testing.T) {
 	s := newMemStore()
 	s.status.Identity = "A"
-	a := clocked(Fenced(s, Static(0), "orders-0", LeaseConfig{MaxLead: time.Hour}))
+	a := clocked(Fenced(s, Static(0), "orders-0", LeaseConfig{Window: shortWindow.Window, MaxLead: time.Hour}))
 	l := take(t, a)
 	claimed := s.rows[0]
 	if err := l.Renew(t.Context(), memStart+5000, memStart+5000); err != nil { // far ahead of the clock
@@ -283,7 +289,7 @@ func TestRenewOnAnotherServerLowersTheLimit(t *testing.T) {
 	s.status.Identity, s.rows[0] = "B", claimed // it lacks the renewal
 	wantError(t, l.Renew(t.Context(), memStart+5000, memStart+5000), ErrWorkerRowLost)
 	limit := l.Grant().Limit
-	quarantined := clocked(Fenced(s, Static(0), "orders-0", LeaseConfig{MaxLead: time.Hour}))
+	quarantined := clocked(Fenced(s, Static(0), "orders-0", LeaseConfig{Window: shortWindow.Window, MaxLead: time.Hour}))
 	if _, err := quarantined.Assign(t.Context(), memDomain()); err == nil {
 		t.Fatal("no quarantine")
 	}
@@ -305,7 +311,7 @@ func TestRenewReachesAsFarAsAQuarantineCovers(t *testing.T) {
 	} {
 		s := newMemStore()
 		s.status.Identity = "A"
-		l := take(t, clocked(Leased(s, LeaseConfig{})))
+		l := take(t, clocked(Leased(s, shortWindow)))
 		if err := l.Renew(t.Context(), row.used, row.want); err != nil {
 			t.Fatal(err)
 		}

@@ -67,7 +67,7 @@ func TestRevokeAgainstOthers(t *testing.T) {
 		"another one that claims":  {leasestore.Row{Version: 2, Fence: 900, Token: "Tb", Owner: "b"}, leasestore.Row{}, `has a new holder, "b"`},
 		"a recovery":               {leasestore.Row{Version: 2, Fence: 900, Owner: "a"}, leasestore.Row{}, "has a new holder"},
 		"a row that has vanished":  {leasestore.Row{}, leasestore.Row{}, "never delete rows"},
-		"a store that swaps never": {before, leasestore.Row{}, "the store does not change the row"},
+		"a store that swaps never": {before, leasestore.Row{}, "the store refuses a swap"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newMemStore()

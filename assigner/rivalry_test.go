@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/internal/test/together"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // Two live processes of one owner: each takes the row from the other, until one of them has lost it
@@ -40,31 +40,6 @@ func TestFencedYieldsAfterTheSecondLoss(t *testing.T) {
 	take(t, second)
 	wantError(t, mine.Renew(t.Context(), 1010, 1018), ErrWorkerRowLost)
 	take(t, first) // a first loss again
-}
-
-func TestFencedCountsLossesWithinFourWindows(t *testing.T) {
-	for gap, yields := range map[int64]bool{120: true, 121: false} {
-		s := newMemStore()
-		now, d := int64(memStart), memDomain()
-		d.Now = func() int64 { return now }
-		open := func() Assigner {
-			return clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{MaxLead: 24 * time.Hour}))
-		}
-		first, second := open(), open()
-		mine := takeIn(t, first, d)
-		for _, after := range []int64{0, gap} {
-			now += after
-			s.status.Now = memTime(now)
-			takeIn(t, second, d)
-			wantError(t, mine.Renew(t.Context(), now, now), ErrWorkerRowLost)
-			if after == 0 {
-				mine = takeIn(t, first, d)
-			}
-		}
-		if _, err := first.Assign(t.Context(), d); errors.Is(err, ErrWorkerInUse) != yields {
-			t.Errorf("after two losses %d s apart Assign = %v; want it to yield: %v", gap, err, yields)
-		}
-	}
 }
 
 func TestFencedRejectsASecondGeneratorOfOneProcess(t *testing.T) {
@@ -120,7 +95,7 @@ func TestAssignBySeveralGenerators(t *testing.T) {
 	for name, open := range map[string]func(leasestore.Store) Assigner{
 		"Leased": leased,
 		"Fenced": func(s leasestore.Store) Assigner {
-			return clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{MaxLead: 24 * time.Hour}))
+			return clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{Window: shortWindow.Window, MaxLead: 24 * time.Hour}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,7 +105,7 @@ func TestAssignBySeveralGenerators(t *testing.T) {
 			d := memDomain()
 			d.Registered = name == "Fenced"
 			var firsts sync.Map
-			together.Run(4, func(int) {
+			testkit.Together(4, func(int) {
 				for range 50 {
 					l, err := a.Assign(t.Context(), d)
 					if err != nil {

@@ -51,7 +51,8 @@ func (h *simHolder) start(lease Lease, like *simHolder) {
 	}
 	h.lease, h.grant, h.last, h.renewing, h.dead, h.paused = nil, Grant{}, 0, false, false, 0
 	h.cutOff = 0
-	h.assigner.(*leaser).waiting, h.assigner.(*leaser).rival = nil, rivalry{}
+	h.assigner.(*leaser).waiting = nil
+	h.assigner.(*leaser).losses.Store(0)
 	if lease != nil {
 		h.lease, h.grant, h.last, h.proved, h.serial = lease, like.grant, like.last, like.proved, h.w.newSerial()
 	}

@@ -167,6 +167,11 @@ func (c *comparison) print(p *report.Page) {
 	for _, kind := range []string{contestants.Own, contestants.Others, contestants.Baselines} {
 		p.Table(c.speeds(kind))
 	}
+	p.Title("Sustained rates")
+	p.Text("IDs a second that one generator can keep up for ever. A format with a time in its IDs bounds them: the default one, which may\n" +
+		"have fewer worker IDs, and the widest one with room for 4,096 worker IDs and 60 years in 63 bits. Where the format does not bound\n" +
+		"them, the figure was measured on one goroutine. A burst is faster, and moves the time in the IDs ahead of the clock.")
+	p.Table(c.sustained())
 	p.Title("Properties")
 	p.Text("IDs that are taken faster than the format has them wait for the clock, or their time runs ahead of it. Go's own package uuid is\n" +
 		"in the table if the program is built with Go 1.27 or later.")
@@ -212,6 +217,29 @@ func (r row) limit() string {
 		return ""
 	}
 	return report.Comma(int64(r.PerSecond)) + "/s"
+}
+
+// sustained is the table of the rates that generators can keep up.
+func (c *comparison) sustained() *report.Table {
+	t := report.NewTable("IDs a second, sustained", "default format", "4,096 worker IDs, 60 years, 63 bits", "burst")
+	for _, r := range c.rows {
+		if r.Rate == nil || r.Goroutines != 1 {
+			continue
+		}
+		measured := report.Millions(1e9 / r.Ns)
+		usual, comparable, burst := measured, measured, report.None
+		if r.Rate.Default > 0 {
+			usual, comparable = report.Comma(r.Rate.Default), report.Comma(r.Rate.Comparable)
+			if r.PerSecond == 0 {
+				burst = measured
+			}
+		}
+		if r.Bits > 63 {
+			comparable = report.None
+		}
+		t.Add(r.Rate.Name, usual, comparable, burst)
+	}
+	return t
 }
 
 // properties is the table of the IDs' properties.

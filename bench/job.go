@@ -38,7 +38,7 @@ func jobCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
 	j := &job{flags: flags, layout: bitsalloc.Default()}
 	flags.StringVar(&j.dsn, "dsn", "", "MySQL or MariaDB with the table WORKER_NODE, as `USER:PASSWORD@tcp(HOST:PORT)/DATABASE`;\neach start uses up a worker ID and ties the table to the layout: use a separate database\n(default SQLite in a temporary folder)")
 	flags.BoolVar(&j.create, "create", false, "create the missing tables of that database")
-	flags.Func("layout", "default, leased, baidu, snowflake, javascript, or widths such as `41/0/10/12@1ms`", func(text string) (err error) {
+	flags.Func("layout", "default, recommended, baidu, snowflake, javascript, or widths such as `41/0/10/12@1ms`", func(text string) (err error) {
 		j.layout, err = bitsalloc.ParseLayout(text)
 		return err
 	})

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -112,7 +112,7 @@ func TestInterruptedProgramCleansUp(t *testing.T) {
 		t.Skip("there is no signal to send")
 	}
 	r := execute(t, func(p *os.Process, dir string) {
-		poll.Until(t, "a database file", func() bool {
+		testkit.Until(t, "a database file", func() bool {
 			files, err := filepath.Glob(filepath.Join(dir, "*", "worker_node.db"))
 			return err == nil && len(files) > 0
 		})

@@ -38,6 +38,29 @@ func TestReadmesShowTheFiguresOfTheReport(t *testing.T) {
 	}
 }
 
+// A README has no other rates of a generator than the report.
+func TestReadmesShowTheRatesOfTheReport(t *testing.T) {
+	figure := regexp.MustCompile(`\d+(?:,\d{3})+|[\d.]+ million`)
+	_, rates, _ := strings.Cut(readFile(t, filepath.Join(committed, "README.md")), "## Sustained rates")
+	for _, name := range []string{"../README.md", "../README.zh-CN.md"} {
+		text := strings.ReplaceAll(readFile(t, name), "`", "")
+		if !strings.Contains(text, "1,048,576 |") {
+			t.Logf("%s has no table of sustained rates", name)
+			continue
+		}
+		for line := range strings.Lines(text) {
+			generator, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |")
+			_, row, found := strings.Cut(rates, "\n| "+generator+" |")
+			row, _, _ = strings.Cut(row, "\n")
+			for _, rate := range figure.FindAllString(line, -1) {
+				if found && !slices.Contains(figure.FindAllString(row, -1), rate) {
+					t.Errorf("%s: %s makes %s a second, want the report's: %s", name, generator, rate, row)
+				}
+			}
+		}
+	}
+}
+
 func readFile(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)

@@ -12,6 +12,7 @@ import (
 	_ "modernc.org/sqlite" // the embedded database
 
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/schema"
 )
 
 // openDatabase opens the database with the table WORKER_NODE: MySQL or MariaDB if there is a
@@ -28,7 +29,7 @@ func openDatabase(ctx context.Context, dsn string, create bool) (db *sqlx.DB, cl
 		return nil, nil, err
 	}
 	if create || dsn == "" {
-		if err := sqlassigner.Apply(ctx, db, sqlassigner.Config{}); err != nil {
+		if _, err := sqlassigner.Apply(ctx, db, sqlassigner.Config{}, schema.Nodes); err != nil {
 			return nil, nil, errors.Join(err, close())
 		}
 	}

@@ -3,7 +3,6 @@ package bitsalloc
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/bits"
 	"time"
 )
@@ -87,7 +86,7 @@ func (a *Allocator) MaxSequence() int64 { return a.maxSequence }
 // Allocate returns [ErrOutOfRange], and the text names every value out of range. Four zeros give
 // ErrOutOfRange as well, since they would make the ID 0.
 func (a *Allocator) Allocate(delta, datacenter, worker, sequence int64) (int64, error) {
-	id := a.pack(delta, datacenter, worker, sequence)
+	id := delta<<a.deltaShift | datacenter<<a.datacenterShift | worker<<a.workerShift | sequence
 	if uint64(delta) > uint64(a.maxDelta) || uint64(datacenter) > uint64(a.maxDatacenter) ||
 		uint64(worker) > uint64(a.maxWorker) || uint64(sequence) > uint64(a.maxSequence) || id <= 0 {
 		return 0, a.rangeError(delta, datacenter, worker, sequence)
@@ -95,27 +94,17 @@ func (a *Allocator) Allocate(delta, datacenter, worker, sequence int64) (int64, 
 	return id, nil
 }
 
-// pack inlines into Allocate; a test checks that. New excludes shifts of 64 and more; the masks
-// tell the compiler.
-func (a *Allocator) pack(delta, datacenter, worker, sequence int64) int64 {
-	return delta<<(a.deltaShift&63) | datacenter<<(a.datacenterShift&63) | worker<<(a.workerShift&63) | sequence
-}
-
 func (a *Allocator) rangeError(delta, datacenter, worker, sequence int64) error {
 	var errs []error
-	for _, f := range [...]struct {
-		name       string
-		value, max int64
-	}{
-		{"delta", delta, a.maxDelta},
-		{"datacenter", datacenter, a.maxDatacenter},
-		{"worker", worker, a.maxWorker},
-		{"sequence", sequence, a.maxSequence},
-	} {
-		if f.value < 0 || f.value > f.max {
-			errs = append(errs, fmt.Errorf("%w: %s %d, allowed: 0 to %d", ErrOutOfRange, f.name, f.value, f.max))
+	check := func(name string, value, most int64) {
+		if value < 0 || value > most {
+			errs = append(errs, fmt.Errorf("%w: %s %d, allowed: 0 to %d", ErrOutOfRange, name, value, most))
 		}
 	}
+	check("delta", delta, a.maxDelta)
+	check("datacenter", datacenter, a.maxDatacenter)
+	check("worker", worker, a.maxWorker)
+	check("sequence", sequence, a.maxSequence)
 	if errs == nil {
 		return fmt.Errorf("%w: all fields are 0, but an ID is positive", ErrOutOfRange)
 	}
@@ -171,24 +160,3 @@ func (a *Allocator) instant(units uint64) time.Time {
 // Expires returns the end of the last unit: the instant at which a generator that keeps pace with
 // the clock has used up the delta field. Like [Allocator.Time] it does not go beyond the year 9999.
 func (a *Allocator) Expires() time.Time { return a.instant(uint64(a.maxDelta) + 1) }
-
-// Lifetime returns how long the delta field and the worker field last.
-//
-// share is the time from the epoch until one worker ID that issues idsPerSecond without a pause has
-// used up the delta field. Up to 2^SequenceBits IDs per unit, and for a rate that is not a number
-// above 0, share is the whole span of the delta field. At a higher rate IDs run ahead of the clock,
-// and the field is used up sooner than [Allocator.Expires]. For more than 292 years Lifetime
-// returns the largest Duration.
-//
-// starts is the number of worker IDs of one datacenter: the number of process starts when each
-// start takes a new worker ID.
-func (a *Allocator) Lifetime(idsPerSecond float64) (share time.Duration, starts int64) {
-	seconds := float64(a.maxDelta) * a.layout.Unit.Seconds()
-	if perUnit := idsPerSecond * a.layout.Unit.Seconds(); perUnit > float64(a.maxSequence+1) {
-		seconds *= float64(a.maxSequence+1) / perUnit
-	}
-	if seconds >= math.MaxInt64/float64(time.Second) {
-		return math.MaxInt64, a.maxWorker + 1
-	}
-	return time.Duration(seconds * float64(time.Second)), a.maxWorker + 1
-}

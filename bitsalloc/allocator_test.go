@@ -49,8 +49,8 @@ func TestAllocateAndParseGoldenIDs(t *testing.T) {
 		{bitsalloc.Snowflake(), 123456789, 0, 4, 9, 517815303946249},
 		{bitsalloc.Default(), 1, 1, 1, 1, 35433488385},
 		{bitsalloc.Default(), 123456789, 4, 9, 7, 4241942974088421383},
-		{bitsalloc.Leased(), 123456789, 0, 4, 9, 530242871228366857},
-		{bitsalloc.Leased(), 2147483647, 0, 4095, 1048575, 9223372036854775807},
+		{bitsalloc.Recommended(), 123456789, 0, 4, 9, 530242871228366857},
+		{bitsalloc.Recommended(), 2147483647, 0, 4095, 1048575, 9223372036854775807},
 	} {
 		t.Run(fmt.Sprintf("%v/%d", c.layout, c.id), func(t *testing.T) {
 			a := mustNew(t, c.layout, time.Time{})
@@ -73,7 +73,7 @@ func TestAllocateAndParseGoldenIDs(t *testing.T) {
 // borderLayouts are the presets and layouts at the ends of every width, with sums from 1 to 63.
 func borderLayouts() []bitsalloc.Layout {
 	layouts := []bitsalloc.Layout{
-		bitsalloc.Default(), bitsalloc.Leased(), bitsalloc.Baidu(), bitsalloc.Snowflake(), bitsalloc.JavaScript(),
+		bitsalloc.Default(), bitsalloc.Recommended(), bitsalloc.Baidu(), bitsalloc.Snowflake(), bitsalloc.JavaScript(),
 		layout(1, 0, 0, 0), layout(63, 0, 0, 0), layout(62, 0, 0, 0), layout(1, 0, 0, 62),
 		layout(1, 62, 0, 0), layout(1, 0, 62, 0), layout(62, 1, 0, 0), layout(62, 0, 1, 0), layout(62, 0, 0, 1),
 		layout(1, 1, 1, 1), layout(60, 1, 1, 1), layout(31, 0, 31, 1), layout(31, 0, 32, 0), layout(31, 0, 0, 32),

@@ -58,24 +58,6 @@ func ExampleAllocator_Allocate_outOfRange() {
 	// bitsalloc: out of range: worker 131072, allowed: 0 to 131071
 }
 
-func ExampleAllocator_Lifetime() {
-	a, err := bitsalloc.New(bitsalloc.Default(), time.Time{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println("keeping pace with the clock, until", a.Expires().Format(time.DateOnly))
-	for _, rate := range []float64{1_000, 100_000, 1_000_000} {
-		share, starts := a.Lifetime(rate)
-		fmt.Printf("%7.0f IDs/s: %4.0f days, %d starts\n", rate, share.Hours()/24, starts)
-	}
-	// Output:
-	// keeping pace with the clock, until 2034-07-04
-	//    1000 IDs/s: 3107 days, 131072 starts
-	//  100000 IDs/s:  255 days, 131072 starts
-	// 1000000 IDs/s:   25 days, 131072 starts
-}
-
 func ExampleJavaScript() {
 	a, err := bitsalloc.New(bitsalloc.JavaScript(), time.Time{})
 	if err != nil {
@@ -142,5 +124,5 @@ func ExampleParseLayout() {
 	fmt.Println(err)
 	// Output:
 	// true <nil>
-	// bitsalloc: invalid layout: "41-10-12", allowed: default, leased, baidu, snowflake, javascript, or widths and unit such as 28/5/17/13 or 41/0/10/12@1ms
+	// bitsalloc: invalid layout: "41-10-12", allowed: default, recommended, baidu, snowflake, javascript, or widths and unit such as 28/5/17/13 or 41/0/10/12@1ms
 }

@@ -3,7 +3,6 @@ package bitsalloc
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strconv"
 	"time"
 )
@@ -41,16 +40,4 @@ func (f Fields) MarshalJSON() ([]byte, error) {
 		WorkerID:     strconv.FormatInt(f.WorkerID, 10),
 		Sequence:     strconv.FormatInt(f.Sequence, 10),
 	})
-}
-
-// LogValue makes slog write the fields as a group: id, time, datacenter, worker, sequence. The id
-// is a string, since many viewers of JSON logs round numbers above 2^53.
-func (f Fields) LogValue() slog.Value {
-	return slog.GroupValue(
-		slog.String("id", strconv.FormatInt(f.ID, 10)),
-		slog.Time("time", f.Time),
-		slog.Int64("datacenter", f.DatacenterID),
-		slog.Int64("worker", f.WorkerID),
-		slog.Int64("sequence", f.Sequence),
-	)
 }

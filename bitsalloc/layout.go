@@ -27,10 +27,10 @@ type Layout struct {
 // 8,192 IDs per worker and second.
 func Default() Layout { return Layout{28, 5, 17, 13, time.Second} }
 
-// Leased is 31/0/12/20 with a unit of one second: 68 years, 4,096 worker IDs, 1,048,576 IDs per
-// worker and second. It suits leased worker IDs, which are reused; with disposable worker IDs it
-// allows 4,095 starts.
-func Leased() Layout { return Layout{31, 0, 12, 20, time.Second} }
+// Recommended is 31/0/12/20 with a unit of one second: until 2094, 4,096 worker IDs, 1,048,576 IDs
+// per worker and second. It is the layout for leased worker IDs, which are reused. Take [Default]
+// for worker IDs that are used once: here they would allow 4,095 starts.
+func Recommended() Layout { return Layout{31, 0, 12, 20, time.Second} }
 
 // Baidu is the layout of Baidu's UidGenerator, 28/0/22/13 with a unit of one second. Workers below
 // 2^17 get the same bits as from [Default] with datacenter 0.

@@ -12,10 +12,10 @@ var presets = [...]struct {
 	name   string
 	layout func() Layout
 }{
-	{"default", Default}, {"leased", Leased}, {"baidu", Baidu}, {"snowflake", Snowflake}, {"javascript", JavaScript},
+	{"default", Default}, {"recommended", Recommended}, {"baidu", Baidu}, {"snowflake", Snowflake}, {"javascript", JavaScript},
 }
 
-// PresetNames returns the names that [ParseLayout] reads: default, leased, baidu, snowflake,
+// PresetNames returns the names that [ParseLayout] reads: default, recommended, baidu, snowflake,
 // javascript.
 func PresetNames() []string {
 	names := make([]string, len(presets))

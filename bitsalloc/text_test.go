@@ -14,7 +14,7 @@ func TestParseLayout(t *testing.T) {
 	for text, want := range map[string]bitsalloc.Layout{
 		"default":         bitsalloc.Default(),
 		"Snowflake":       bitsalloc.Snowflake(),
-		"LEASED":          bitsalloc.Leased(),
+		"RECOMMENDED":     bitsalloc.Recommended(),
 		"28/5/17/13":      bitsalloc.Default(),
 		"28/5/17/13@1s":   bitsalloc.Default(),
 		"41/0/10/12@1ms":  bitsalloc.Snowflake(),
@@ -31,7 +31,7 @@ func TestParseLayout(t *testing.T) {
 		"28/5/17/13@1", "28/5/17/13@1s@1s", " 28/5/17/13", "28/5@1s", "28/5/17/256@1s",
 	} {
 		l, err := bitsalloc.ParseLayout(text)
-		if !errors.Is(err, bitsalloc.ErrInvalidLayout) || l != (bitsalloc.Layout{}) || !strings.Contains(err.Error(), "leased") {
+		if !errors.Is(err, bitsalloc.ErrInvalidLayout) || l != (bitsalloc.Layout{}) || !strings.Contains(err.Error(), "recommended") {
 			t.Errorf("ParseLayout(%q) = %v, %v, want ErrInvalidLayout and the names of presets", text, l, err)
 		}
 	}

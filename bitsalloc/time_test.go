@@ -78,7 +78,7 @@ func TestExpiresIsTheEndOfTheLastUnit(t *testing.T) {
 	}{
 		{bitsalloc.Default(), time.Time{}, date("2034-07-04T21:24:16Z")},
 		{bitsalloc.Baidu(), originalEpoch, date("2024-11-20T13:24:16Z")},
-		{bitsalloc.Leased(), time.Time{}, date("2094-01-19T03:14:08Z")},
+		{bitsalloc.Recommended(), time.Time{}, date("2094-01-19T03:14:08Z")},
 		{bitsalloc.Snowflake(), time.Time{}, date("2095-09-07T15:47:35.552Z")},
 		{bitsalloc.JavaScript(), time.Time{}, date("2094-01-19T03:14:08Z")},
 		{minute, time.Time{}, date("2536-05-20T12:16:00Z")},
@@ -94,43 +94,5 @@ func TestExpiresIsTheEndOfTheLastUnit(t *testing.T) {
 		if c.want != lastMs && a.Delta(c.want) != a.MaxDelta()+1 {
 			t.Errorf("%v: Delta at Expires = %d, want one above %d", c.layout, a.Delta(c.want), a.MaxDelta())
 		}
-	}
-}
-
-func TestLifetime(t *testing.T) {
-	const years = 365.25 * 24 * time.Hour
-	wholeDefault := (1<<28 - 1) * time.Second
-	for _, c := range []struct {
-		name   string
-		layout bitsalloc.Layout
-		rate   float64
-		low    time.Duration // both inclusive
-		high   time.Duration
-		starts int64
-	}{
-		{"a million a second last 25 days", bitsalloc.Default(), 1e6, 25 * 24 * time.Hour, 26 * 24 * time.Hour, 131072},
-		{"Baidu has more starts", bitsalloc.Baidu(), 1e6, 25 * 24 * time.Hour, 26 * 24 * time.Hour, 4194304},
-		{"slower than real time", bitsalloc.Default(), 100, wholeDefault, wholeDefault, 131072},
-		{"just real time", bitsalloc.Default(), 8192, wholeDefault, wholeDefault, 131072},
-		{"twice real time", bitsalloc.Default(), 16384, wholeDefault / 2, wholeDefault / 2, 131072},
-		{"milliseconds, twice that", bitsalloc.Snowflake(), 8_192_000, 34 * years, 35 * years, 1024},
-		{"standing still", bitsalloc.Default(), 0, wholeDefault, wholeDefault, 131072},
-		{"not a number", bitsalloc.Default(), math.NaN(), wholeDefault, wholeDefault, 131072},
-		{"infinity", bitsalloc.Default(), math.Inf(1), 0, 0, 131072},
-		{"longer than a Duration", layout(63, 0, 0, 0), 0, math.MaxInt64, math.MaxInt64, 1},
-		{"longer, used up fast", layout(34, 0, 0, 0), 2, 272 * years, 273 * years, 1},
-		{"widest worker", layout(1, 0, 62, 0), 0, time.Second, time.Second, 1 << 62},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			share, starts := mustNew(t, c.layout, time.Time{}).Lifetime(c.rate)
-			// A float64 is exact to a microsecond or so over these spans.
-			const rounding = 2 * time.Microsecond
-			if share < c.low-rounding || share > max(c.high, c.high+rounding) {
-				t.Errorf("share = %v, want %v to %v", share, c.low, c.high)
-			}
-			if starts != c.starts {
-				t.Errorf("starts = %d, want %d", starts, c.starts)
-			}
-		})
 	}
 }

@@ -3,6 +3,8 @@ package cached_test
 import (
 	"context"
 	"errors"
+	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,16 +13,15 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/test/bubble"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gentest"
-	"github.com/uidring/uidring/internal/test/together"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // eachPolicy runs a test in a bubble for PadInline and for Reject.
 func eachPolicy(t *testing.T, test func(*testing.T, cached.EmptyPolicy)) {
 	for name, policy := range map[string]cached.EmptyPolicy{"PadInline": cached.PadInline, "Reject": cached.Reject} {
-		bubble.Run(t, name, func(t *testing.T) { test(t, policy) })
+		testkit.Bubble(t, name, func(t *testing.T) { test(t, policy) })
 	}
 }
 
@@ -29,7 +30,7 @@ func TestRingIsFilledAsFarAsMaxAheadAllows(t *testing.T) {
 		bound  time.Duration
 		blocks int
 	}{{time.Second, 1}, {3 * time.Second, 3}, {3999 * time.Millisecond, 3}, {8 * time.Second, 8}, {time.Hour, 8}} {
-		bubble.Run(t, row.bound.String(), func(t *testing.T) {
+		testkit.Bubble(t, row.bound.String(), func(t *testing.T) {
 			g := inBubble(t, cached.Config{MaxAhead: row.bound})
 			if s := g.Stats(); s.Remaining != row.blocks*16 || s.Ahead != time.Duration(row.blocks)*time.Second {
 				t.Errorf("%d IDs, the newest %v ahead, want %d, %ds", s.Remaining, s.Ahead, row.blocks*16, row.blocks)
@@ -63,6 +64,53 @@ func TestTooFarAheadSaysByHowMuchAndHowLong(t *testing.T) {
 	}
 }
 
+func TestLongLeadIsAWarningOnce(t *testing.T) {
+	for _, row := range []struct {
+		pause time.Duration // after each of 20 takes of a minute of IDs
+		want  string        // the padding goroutine may notice it within a take
+	}{
+		{0, "rate=9[456]..... sustained=16"}, // in less than a millisecond
+		{20 * time.Second, "rate=(4[789]|5[01]) sustained=16"},
+		{time.Minute, ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var log testkit.Recorder
+			g := inBubble(t, cached.Config{Logger: log.TextLogger()})
+			for range 60 { // near the clock: does not count
+				take(t, g, 16)
+				time.Sleep(time.Second)
+				synctest.Wait()
+			}
+			for range 20 {
+				take(t, g, 60*16)
+				synctest.Wait()
+				time.Sleep(row.pause)
+			}
+			warnings := slices.DeleteFunc(log.Read(), func(line string) bool { return !strings.Contains(line, "ID time runs ahead") })
+			if want := min(len(row.want), 1); len(warnings) != want || !regexp.MustCompile(row.want).MatchString(strings.Join(warnings, "")) {
+				t.Errorf("%q, want %d with %s", warnings, want, row.want)
+			}
+		})
+	}
+}
+
+// A lease of a worker ID that was used far ahead of the clock begins there.
+func TestLeadOfALeaseIsNoWarning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log testkit.Recorder
+		g := inBubble(t, cached.Config{Logger: log.TextLogger(), Assigner: &fakeassigner.Assigner{OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: worker(), First: d.Now() + 3600, Limit: d.Now() + 7200, Guarantee: assigner.GuaranteeFenced}, nil
+		}}})
+		for range 60 {
+			next(t, g)
+			time.Sleep(time.Second)
+		}
+		if lines := log.Read(); len(lines) != 1 {
+			t.Errorf("%q, want the worker ID alone", lines)
+		}
+	})
+}
+
 // TestWaitersDoNotSpin lets many goroutines wait for more IDs than the clock gives in ten units.
 func TestWaitersDoNotSpin(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
@@ -76,7 +124,7 @@ func TestWaitersDoNotSpin(t *testing.T) {
 		drain(t, g)
 		before := g.Stats()
 		if d := gentest.Elapsed(func() {
-			together.Run(10*16, func(int) {
+			testkit.Together(10*16, func(int) {
 				if _, err := g.NextContext(t.Context()); err != nil {
 					t.Error(err)
 				}
@@ -106,8 +154,9 @@ func TestEndOfTimeEndsEveryWait(t *testing.T) {
 		usedUp(t, g)
 		ctx, cancel := context.WithTimeout(t.Context(), 48*time.Hour)
 		defer cancel()
-		if id, err := g.NextContext(ctx); id != 0 || !errors.Is(err, cached.ErrTimeExhausted) {
-			t.Errorf("NextContext = %d, %v, want ErrTimeExhausted", id, err)
+		before := g.Stats().RejectedTakes
+		if id, err := g.NextContext(ctx); id != 0 || !errors.Is(err, cached.ErrTimeExhausted) || g.Stats().RejectedTakes != before+1 {
+			t.Errorf("NextContext = %d, %v, want ErrTimeExhausted, and a rejected take", id, err)
 		}
 		time.Sleep(time.Hour) // the generator checks for blocks that are stale
 	})

@@ -7,7 +7,7 @@ import (
 
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
-	"github.com/uidring/uidring/internal/test/together"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 func TestCloseWaitsForThePaddingGoroutine(t *testing.T) {
@@ -39,7 +39,7 @@ func TestPaddingPassIsWaitedFor(t *testing.T) {
 	} {
 		g := open(t, cached.Config{Layout: narrow(), Assigner: &fakeassigner.Assigner{OnAssign: fresh}, MaxStaleness: -1})
 		unlock := g.LockPadding()
-		waits, wait := together.Waits(func() { call(g) })
+		waits, wait := testkit.Waits(func() { call(g) })
 		if !waits {
 			t.Errorf("%s has returned in the middle of a padding pass", name)
 		}

@@ -27,7 +27,10 @@ const (
 
 // A Config says how to make a Generator. The zero value of each field but Assigner is its default.
 type Config struct {
-	// Layout sets the widths of the fields and the unit of time; zero: [bitsalloc.Default].
+	// Layout sets the widths of the fields and the unit of time. Zero is [bitsalloc.Default],
+	// 28/5/17/13, the widths of the original with a datacenter field: until 2034, 8,192 IDs a
+	// second. For leased worker IDs take [bitsalloc.Recommended] from the first ID on: until 2094,
+	// 1,048,576 IDs a second, 4,096 worker IDs, which suffice since leases reuse them.
 	Layout bitsalloc.Layout
 	// Epoch is the instant that deltas count from, with whole milliseconds, not in the future;
 	// zero: [bitsalloc.DefaultEpoch]. All services that write to one table must agree on it.
@@ -78,6 +81,33 @@ type Config struct {
 	Now func() time.Time
 }
 
+// Trace holds funcs for rare events; each may be nil. The goroutine that meets the event calls the
+// func, under no lock, and waits for it. Several goroutines may call a func at once. An ID that the
+// ring has ready causes no call. A panic in a func is recovered and logged; a func must not call
+// runtime.Goexit.
+type Trace struct {
+	// Padded is called after a padding pass, with the number of blocks that it put, at least one.
+	Padded func(blocks int)
+	// PutRejected is called when a padding pass had to leave slots free: ErrTooFarAhead,
+	// ErrTimeExhausted, and ErrLeaseExhausted when the ring is empty or no worker ID is held.
+	PutRejected func(err error)
+	// TakeRejected is called when a method that issues IDs returns an error other than ErrClosed.
+	TakeRejected func(err error)
+	// Expiring is called once, when less than a year is left until the delta field is used up.
+	Expiring func(expires time.Time)
+	// LeaseAssigned is called when the generator has taken a worker ID: in New, and after a loss.
+	LeaseAssigned func(assigner.Grant)
+	// LeaseLost is called when the lease of the worker ID has ended. The generator takes another.
+	// Meanwhile it uses up a grant with a fence, unless the store may hand out the same deltas
+	// again.
+	LeaseLost func(workerID int64, err error)
+	// RenewFailed is called when a call to the store of worker IDs failed. The generator retries.
+	RenewFailed func(err error)
+	// LeaseKept is called when the store answers again after that, and the generator has kept its
+	// worker ID.
+	LeaseKept func(workerID int64)
+}
+
 // Validate checks a Config as [New] does, without taking a worker ID. It reports all mistakes
 // together, each as a [uidring.FieldError]; a method Unwrap() []error returns them.
 func (cfg Config) Validate() error {
@@ -95,15 +125,17 @@ func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 	c.Check(cfg.ScheduleInterval == 0 || cfg.ScheduleInterval >= time.Millisecond, "ScheduleInterval", cfg.ScheduleInterval,
 		"0 (off) or at least 1ms, such as 60 * time.Second")
 	c.Check(cfg.OnEmpty == PadInline || cfg.OnEmpty == Reject, "OnEmpty", cfg.OnEmpty, "PadInline, Reject")
+	unit := time.Millisecond // the least of all layouts
 	if k.Alloc != nil {
-		unit := k.Alloc.Layout().Unit
-		cfg.MaxStaleness = cmp.Or(cfg.MaxStaleness, max(time.Minute, 2*unit))
-		c.Check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*unit, "MaxStaleness", cfg.MaxStaleness,
-			"negative (unbounded), 0 (the default) or at least two units, %v", 2*unit)
-		c.Check(cfg.MaxAhead == 0 || cfg.MaxAhead >= unit, "MaxAhead", cfg.MaxAhead, "0 (unbounded) or at least the unit, %v", unit)
-		if !cfg.AllowReuse {
-			k.Ahead = int64(cfg.MaxAhead / unit)
-		}
+		unit = k.Alloc.Layout().Unit
+	}
+	cfg.MaxStaleness = cmp.Or(cfg.MaxStaleness, max(time.Minute, 2*unit))
+	c.Check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*unit, "MaxStaleness", cfg.MaxStaleness,
+		"negative (unbounded), 0 (the default) or at least two units, %v", 2*unit)
+	c.Check(cfg.MaxAhead == 0 || cfg.MaxAhead >= unit, "MaxAhead", cfg.MaxAhead, "0 (unbounded) or at least the unit, %v", unit)
+	cfg.MaxAhead = cfg.MaxAhead.Truncate(unit)
+	if !cfg.AllowReuse {
+		k.Ahead = int64(cfg.MaxAhead / unit)
 	}
 	return cfg, k, c.Err()
 }
@@ -130,8 +162,8 @@ func (cfg Config) settings() keeper.Settings {
 		Errors:  keeper.Errors{InvalidConfig: ErrInvalidConfig, Closed: ErrClosed, LeaseExhausted: ErrLeaseExhausted, TimeExhausted: ErrTimeExhausted},
 	}
 	if !cfg.AllowReuse && cfg.MaxAhead == 0 {
-		s.ReuseAdvice = "set MaxAhead, for which New then waits, and which is safe when the clock does not go back, neither " +
-			"over the restart nor while a generator runs"
+		s.ReuseAdvice = "set MaxAhead (New then waits that long, which is safe unless the clock goes back, over the restart " +
+			"or while a generator runs)"
 	}
 	return s
 }

@@ -33,6 +33,17 @@ func TestEachMistakeIsNamed(t *testing.T) {
 	}
 }
 
+// With a wrong layout the bounds follow from the smallest unit.
+func TestMistakesBesideAWrongLayoutAreNamed(t *testing.T) {
+	cfg := cached.Config{Assigner: assigner.Static(worker()), Layout: bitsalloc.Layout{Unit: 7 * time.Second}, MaxAhead: -1, MaxStaleness: 1}
+	err := cfg.Validate()
+	for _, want := range []string{"Unit 7s", "MaxAhead -1ns, ", "MaxStaleness 1ns, "} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Validate = %v, want %q in it", err, want)
+		}
+	}
+}
+
 func TestValuesAtTheirBordersAreAccepted(t *testing.T) {
 	for _, cfg := range []cached.Config{
 		{BoostPower: 1}, {BoostPower: 8}, {PaddingFactor: 1}, {PaddingFactor: 99}, {MaxStaleness: 2 * time.Second}, {MaxStaleness: -1},

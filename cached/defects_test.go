@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/test/recorder"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // The tests of this file are the defects that Baidu's UidGenerator is known for, with the numbers
@@ -115,7 +115,7 @@ func TestPausedCallerDelaysNoOther(t *testing.T) {
 
 // Issue 78: three lines are logged at every padding.
 func TestNoLogOnTheWayOfAnID(t *testing.T) {
-	var log recorder.Recorder
+	var log testkit.Recorder
 	take(t, open(t, cached.Config{Logger: log.Logger()}), 1_000_000)
 	if lines := log.Read(); len(lines) != 1 || !strings.Contains(lines[0], "worker ID assigned") {
 		t.Errorf("New and IDs log %q, want the worker ID alone", lines)

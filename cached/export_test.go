@@ -13,7 +13,7 @@ func (g *Generator) LockPadding() (unlock func()) {
 func (g *Generator) BeginBlock() { g.ring.Peek() }
 
 // Refill is the rest of a Next that stalled after it had found the ring empty.
-func (g *Generator) Refill() error { return g.refill(context.Background()) }
+func (g *Generator) Refill() error { return g.path.Refill(context.Background()) }
 
 // Used returns the delta of the newest block as the keeper of the worker ID learns it.
 func (g *Generator) Used() int64 { return g.used() }

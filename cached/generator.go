@@ -3,10 +3,10 @@ package cached
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/generator"
@@ -29,14 +29,10 @@ type Generator struct {
 	// stores. The words around it do not change: lanes load it for each ID.
 	cut atomic.Int64
 
-	cfg       Config // resolved
-	alloc     *bitsalloc.Allocator
-	keeper    *keeper.Keeper
-	closer    *generator.Closer
-	threshold int   // blocks left in the ring that wake the padding goroutine
-	maxAhead  int64 // in units; 0: unbounded
-	maxStale  int64 // in units; negative: unbounded
-
+	cfg    Config // resolved, MaxAhead in whole units
+	alloc  *bitsalloc.Allocator
+	keeper *keeper.Keeper
+	closer *generator.Closer
 	wake   chan struct{} // capacity 1: wakes the padding goroutine
 	padder sync.WaitGroup
 	path   generator.SlowPath // for callers that find the ring empty
@@ -48,6 +44,11 @@ type Generator struct {
 	lastSecond int64 // delta of the newest block; only grows
 	newest     int64 // the last ID put
 	goAt       int64 // the sequence number at which takers go on; 0: the first one of the oldest block
+
+	// Only New and then the padding goroutine use these, for announceLead.
+	near       time.Time // when the newest block was last within a ring of the clock
+	nearIssued uint64    // IDs issued by then
+	warned     bool
 
 	passes, inlinePads, rejectedPuts atomic.Int64
 }
@@ -70,21 +71,12 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	unit := k.Alloc.Layout().Unit
-	g := &Generator{
-		cfg:      cfg,
-		alloc:    k.Alloc,
-		keeper:   k,
-		closer:   generator.NewCloser(),
-		maxAhead: int64(cfg.MaxAhead / unit),
-		maxStale: staleUnits(cfg.MaxStaleness, unit),
-		wake:     make(chan struct{}, 1),
+	g := &Generator{cfg: cfg, alloc: k.Alloc, keeper: k, closer: generator.NewCloser(), wake: make(chan struct{}, 1)}
+	g.path = generator.SlowPath{Name: "cached", Refill: g.padInline, Passing: passing, Rejected: k.Rejected}
+	if cfg.OnEmpty == Reject {
+		g.path.Refill = g.reject
 	}
-	g.path = generator.SlowPath{Name: "cached", Refill: g.refill, Passing: passing, Rejected: k.Rejected}
-	if g.ring, err = ringbuffer.New(1<<cfg.BoostPower, g.handover); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrInvalidConfig, err)
-	}
-	g.threshold = max(g.ring.Slots()*cfg.PaddingFactor/100, 1)
+	g.ring, _ = ringbuffer.New(1<<cfg.BoostPower, g.handover) // 2 to 256 slots: no error
 	if err := k.Start(ctx, keeper.Hooks{Used: g.used, Position: g.position, Ended: g.ended}); err != nil {
 		return nil, err
 	}

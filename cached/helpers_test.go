@@ -10,9 +10,9 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/test/cleanup"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gentest"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // lastWorker gives every generator of the tests its own worker ID. A generator that follows another
@@ -57,7 +57,7 @@ func open(t testing.TB, cfg cached.Config) *cached.Generator {
 		cfg.Assigner, cfg.AllowReuse = assigner.Static(worker()), true
 	}
 	g, err := cached.New(cfg)
-	return cleanup.Close(t, g, err)
+	return testkit.Close(t, g, err)
 }
 
 // inBubble is open with the narrow layout, unless cfg has another, and an epoch that suits a

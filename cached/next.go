@@ -11,7 +11,8 @@ import (
 // Next returns a new ID. It never waits for time to pass or for a store. When the ring is empty, it
 // waits for a padding pass in progress, and then Config.OnEmpty decides: under PadInline the caller
 // puts the next block itself, under Reject it gets ErrEmpty. The errors ErrEmpty, ErrTooFarAhead
-// and ErrLeaseExhausted pass; ErrTimeExhausted and ErrClosed are permanent.
+// and ErrLeaseExhausted pass: [Generator.NextContext] waits until they do, or until its context
+// ends. ErrTimeExhausted and ErrClosed are permanent.
 func (g *Generator) Next() (int64, error) {
 	if id, ok := g.ring.Current().Take(); ok {
 		return id, nil
@@ -24,9 +25,10 @@ func (g *Generator) Next() (int64, error) {
 //go:noinline
 func (g *Generator) next() (int64, error) { return g.path.Next(g.ring.Take) }
 
-// NextContext is [Generator.Next], but waits instead of returning an error that passes. It returns
-// an ID, a permanent error, or, when ctx ends first, an error that wraps ctx's error and the reason
-// for waiting. If the generator has an ID, NextContext returns it even when ctx has ended.
+// NextContext is [Generator.Next], but waits instead of returning an error that passes: through an
+// outage of the store, too, so give ctx a deadline. It returns an ID, a permanent error, or, when
+// ctx ends first, an error that wraps ctx's error and the reason for waiting. If the generator has
+// an ID, NextContext returns it even when ctx has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	if id, ok := g.ring.Take(); ok {
 		return id, nil
@@ -35,15 +37,11 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 }
 
 // NextID is [Generator.Next] for an ID of type [uidring.ID], which has text forms.
-func (g *Generator) NextID() (uidring.ID, error) {
-	id, err := g.Next()
-	return uidring.ID(id), err
-}
+func (g *Generator) NextID() (uidring.ID, error) { return generator.ID(g.Next()) }
 
 // NextIDContext is [Generator.NextContext] for an ID of type [uidring.ID].
 func (g *Generator) NextIDContext(ctx context.Context) (uidring.ID, error) {
-	id, err := g.NextContext(ctx)
-	return uidring.ID(id), err
+	return generator.ID(g.NextContext(ctx))
 }
 
 // Fill fills dst with new IDs, increasing but not always consecutive, and returns their number.
@@ -58,18 +56,9 @@ func (g *Generator) Reserve(n int) (first int64, got int, err error) {
 	return g.path.Reserve(n, g.ring.TakeBlock)
 }
 
-// refill is called by a caller that has found the ring empty. When it returns nil, the caller tries
-// to take again.
-func (g *Generator) refill(context.Context) error {
-	if g.cfg.OnEmpty == Reject {
-		return g.reject()
-	}
-	return g.padInline()
-}
-
-// reject returns the reason why the ring is empty and wakes the padding goroutine. It returns nil
-// if a padding pass has put blocks meanwhile.
-func (g *Generator) reject() error {
+// reject is the refill of the policy Reject: it returns the reason why the ring is empty and wakes
+// the padding goroutine. It returns nil if a padding pass has put blocks meanwhile.
+func (g *Generator) reject(context.Context) error {
 	g.running.Lock()
 	defer g.running.Unlock()
 	switch {

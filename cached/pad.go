@@ -1,6 +1,7 @@
 package cached
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -8,10 +9,33 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
+// longLead is how far the newest block may be ahead of the clock before the generator warns.
+const longLead = 10 * time.Minute
+
+// announceLead warns, once, when callers have driven ID time further ahead of the clock than
+// longLead. It measures their rate since the newest block, last, was at most a ring ahead. A lease
+// that begins ahead of the clock is no reason to warn.
+func (g *Generator) announceLead(last int64) {
+	now, issued, layout := g.now(), g.ring.Counts().Issued, g.alloc.Layout()
+	lead := g.alloc.Time(last).Sub(now)
+	if lead <= time.Duration(g.ring.Slots())*layout.Unit || g.near.IsZero() {
+		g.near, g.nearIssued = now, issued
+	}
+	if lead <= longLead || g.warned {
+		return
+	}
+	rate := float64(issued-g.nearIssued) / max(now.Sub(g.near), time.Millisecond).Seconds()
+	sustained := float64(g.alloc.MaxSequence()+1) / layout.Unit.Seconds()
+	if g.warned = rate > sustained; g.warned {
+		g.keeper.Logger.Warn("ID time runs ahead of the clock", "ahead", lead, "rate", int64(rate), "sustained", int64(sustained),
+			"layout", layout.String(), "remedy", "a layout with more sequence bits, or MaxAhead to bound it")
+	}
+}
+
 // handover wakes the padding goroutine when few blocks are left. The taker that begins a block
 // calls it; left is the number of blocks in the ring, including that block.
 func (g *Generator) handover(left int) {
-	if left <= g.threshold {
+	if left <= max(g.ring.Slots()*g.cfg.PaddingFactor/100, 1) {
 		generator.Signal(g.wake)
 	}
 }
@@ -46,16 +70,13 @@ func (g *Generator) padLoop() {
 	}
 }
 
-// maxPass bounds the blocks that a padding pass puts while takers keep making room, since a caller
-// that finds the ring empty waits for the pass. It is the size of the largest ring. Takers that
-// make room after that wake the padding goroutine again.
-const maxPass = 256
-
-// fill makes a padding pass that leaves no slot free, unless it is refused.
+// fill makes a padding pass of a ring at most, since a caller that finds the ring empty waits for
+// the pass. Takers that have made room meanwhile have woken the padding goroutine again.
 func (g *Generator) fill() error {
-	blocks, err := g.pass(maxPass)
-	g.padded(blocks)
-	g.keeper.AnnounceEnd(g.used())
+	_, err := g.pass(g.ring.Slots())
+	last := g.used()
+	g.keeper.AnnounceEnd(last)
+	g.announceLead(last)
 	if err != nil && !errors.Is(err, ErrClosed) {
 		g.rejectedPuts.Add(1)
 		generator.Report(g.keeper.Logger, "PutRejected", g.cfg.Trace.PutRejected, err)
@@ -66,49 +87,44 @@ func (g *Generator) fill() error {
 	return err
 }
 
-// padInline puts a single block, so that the caller gets its ID soon. The caller wakes the padding
-// goroutine when it begins the block, and that goroutine fills the ring.
-func (g *Generator) padInline() error {
+// padInline is the refill of the policy PadInline: it puts a single block, so that the caller gets
+// its ID soon. The caller wakes the padding goroutine when it begins the block, and that goroutine
+// fills the ring.
+func (g *Generator) padInline(context.Context) error {
 	blocks, err := g.pass(1)
 	g.inlinePads.Add(int64(blocks))
-	g.padded(blocks)
 	return err
 }
 
-// pass puts up to limit blocks under the mutex, and returns their number. With a limit of 1 it puts
-// the block only into an empty ring: otherwise another caller was faster.
+// pass is put, and then wakes waiting callers and reports the blocks.
 func (g *Generator) pass(limit int) (blocks int, err error) {
+	if blocks, err = g.put(limit); blocks > 0 {
+		g.path.Filled.Wake()
+		g.passes.Add(1)
+		generator.Report(g.keeper.Logger, "Padded", g.cfg.Trace.Padded, blocks)
+	}
+	return blocks, err
+}
+
+// put puts up to limit blocks while slots are free and the grant reaches, and returns their number.
+// With a limit of 1 it puts the block only into an empty ring: otherwise another caller was faster.
+// It returns the error that made it leave a slot free, but none for a grant that is too short to
+// fill the ring: takers see it when the ring is empty.
+func (g *Generator) put(limit int) (blocks int, err error) {
 	g.running.Lock()
 	defer g.running.Unlock()
 	switch {
 	case g.closer.Closed():
 		return 0, ErrClosed
-	case limit > 1 || g.ring.Free() == g.ring.Slots():
-		return g.put(limit)
+	case limit == 1 && g.ring.Free() < g.ring.Slots():
+		return 0, nil
 	}
-	return 0, nil
-}
-
-// padded wakes waiting callers and reports a pass that has put blocks.
-func (g *Generator) padded(blocks int) {
-	if blocks == 0 {
-		return
-	}
-	g.path.Filled.Wake()
-	g.passes.Add(1)
-	generator.Report(g.keeper.Logger, "Padded", g.cfg.Trace.Padded, blocks)
-}
-
-// put puts up to limit blocks while slots are free and the grant reaches, and returns their number.
-// It returns the error that made it leave a slot free, but none for a grant that is too short to
-// fill the ring: takers see it when the ring is empty. The caller holds running.
-func (g *Generator) put(limit int) (blocks int, err error) {
 	g.freshen()
 	defer g.goOn()
 	for ; blocks < limit && g.ring.Free() > 0; blocks++ {
 		grant := g.keeper.Current()
 		if grant != nil {
-			g.jump(max(grant.First-1, grant.Delta)) // a new lease begins above the clock, too
+			g.lastSecond = max(g.lastSecond, grant.First-1, grant.Delta) // a new lease begins above the clock, too
 		}
 		delta := g.lastSecond + 1
 		if grant != nil && delta > grant.Limit && g.ring.Free() < g.ring.Slots() {
@@ -120,7 +136,7 @@ func (g *Generator) put(limit int) (blocks int, err error) {
 		// In this order a panic may lose a block, but not put it twice. A refused delta is not used
 		// up.
 		g.lastSecond = delta
-		first := g.compose(delta, grant.WorkerID)
+		first := g.keeper.FirstID(delta, grant.WorkerID)
 		g.newest = first | g.alloc.MaxSequence()
 		g.ring.Put(first, g.newest)
 	}
@@ -147,16 +163,11 @@ func (g *Generator) admit(grant *keeper.Grant, delta int64) error {
 	case delta > grant.Limit:
 		g.keeper.Extend(delta + int64(g.ring.Free()) - 1)
 		return g.keeper.Shortage()
-	case g.maxAhead == 0:
+	}
+	now, most := g.now(), g.cfg.MaxAhead
+	if most == 0 || delta <= g.alloc.Delta(now.Add(most)) {
 		return nil
 	}
-	t := g.now()
-	if delta-g.alloc.Delta(t) <= g.maxAhead {
-		return nil
-	}
-	return &AheadError{
-		Ahead:   g.alloc.Time(delta).Sub(t),
-		Max:     time.Duration(g.maxAhead) * g.alloc.Layout().Unit,
-		RetryIn: g.alloc.Time(delta - g.maxAhead).Sub(t),
-	}
+	ahead := g.alloc.Time(delta).Sub(now)
+	return &AheadError{Ahead: ahead, Max: most, RetryIn: ahead - most}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/test/bubble"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A block has 16 IDs. The taker after the last of a block begins the next one.
@@ -22,7 +22,7 @@ func TestPaddingFactorDecidesWhenToPad(t *testing.T) {
 		{3, 88, 1*16 + 1},
 		{7, 0, 64*16 + 1},
 	} {
-		bubble.Run(t, fmt.Sprintf("%d slots, %d %%", 1<<row.boost, row.factor), func(t *testing.T) {
+		testkit.Bubble(t, fmt.Sprintf("%d slots, %d %%", 1<<row.boost, row.factor), func(t *testing.T) {
 			g := inBubble(t, cached.Config{BoostPower: row.boost, PaddingFactor: row.factor, MaxStaleness: -1})
 			takes := 0
 			for g.Stats().PaddingPasses == 1 { // the pass of New

@@ -12,8 +12,8 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/test/bubble"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // TestIDsSpreadEvenlyOverShardsAtAnyPace compares the number of IDs of each shard with an even
@@ -24,7 +24,7 @@ func TestIDsSpreadEvenlyOverShardsAtAnyPace(t *testing.T) {
 		7 * time.Second: 16_000, time.Second: 16_000, 100 * time.Millisecond: 16_000,
 	} {
 		for boost, n := range map[int]int{1: count / 4, 3: count, 8: count / 4} { // 3 is the default
-			bubble.Run(t, fmt.Sprintf("every %v, 2^%d blocks", every, boost), func(t *testing.T) {
+			testkit.Bubble(t, fmt.Sprintf("every %v, 2^%d blocks", every, boost), func(t *testing.T) {
 				// At the default MaxStaleness the generator would look at its ring 5,760 times a day.
 				g := inBubble(t, cached.Config{Layout: bitsalloc.Default(), BoostPower: boost, MaxStaleness: max(time.Minute, every/5)})
 				time.Sleep(time.Millisecond) // not at the instants at which the padding goroutine looks for stale blocks

@@ -8,8 +8,8 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/test/bubble"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // TestNoIDIsStalerThanMaxStaleness takes IDs through hours at rates from one in 20 minutes up.
@@ -30,7 +30,7 @@ func TestNoIDIsStalerThanMaxStaleness(t *testing.T) {
 		{"default, units of a minute", minutes, 0, 2 * time.Minute, 10 * time.Second, 3},
 		{"milliseconds", milli, 2 * time.Second, 2 * time.Second, 777 * time.Millisecond, 1},
 	} {
-		bubble.Run(t, row.name, func(t *testing.T) {
+		testkit.Bubble(t, row.name, func(t *testing.T) {
 			put := int64(0)
 			g := inBubble(t, cached.Config{Layout: row.layout, MaxStaleness: row.bound, Trace: cached.Trace{
 				Padded: func(blocks int) { put += int64(blocks) * 16 },
@@ -96,7 +96,7 @@ func TestClockIsFollowedOnceABlockIsStale(t *testing.T) {
 		"a block but for an ID": {fresh, 15, []int64{2, 2, 2, 5}, 1 + 15}, // callers go on with sequence number 15
 		"all of the grant":      {fenced(2), 32, []int64{2, 2, 2, 2, 5}, 0},
 	} {
-		bubble.Run(t, name, func(t *testing.T) {
+		testkit.Bubble(t, name, func(t *testing.T) {
 			g := inBubble(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: row.assign}, BoostPower: 1, MaxStaleness: 4 * time.Second})
 			take(t, g, row.taken)
 			for second, want := range row.last {

@@ -8,8 +8,7 @@ import (
 
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
-	"github.com/uidring/uidring/internal/test/poll"
-	"github.com/uidring/uidring/internal/test/together"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // TestStatsIsOfOneMoment takes IDs while Stats waits for a padding pass.
@@ -21,8 +20,8 @@ func TestStatsIsOfOneMoment(t *testing.T) {
 	}})
 	before, unlock, result := reads.Load(), g.LockPadding(), make(chan cached.Stats)
 	go func() { result <- g.Stats() }()
-	poll.Until(t, "a reading of the clock by Stats", func() bool { return reads.Load() > before })
-	together.Yield()
+	testkit.Until(t, "a reading of the clock by Stats", func() bool { return reads.Load() > before })
+	testkit.Yield()
 	take(t, g, 3)
 	unlock()
 	if s := <-result; s.Issued != 3 {

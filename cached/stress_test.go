@@ -12,7 +12,6 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/idset"
-	"github.com/uidring/uidring/internal/test/together"
 )
 
 // A crowd takes IDs from one generator in every way there is. Each ID may come once.
@@ -142,27 +141,4 @@ func TestEveryIDIsIssuedOnceAcrossInvalidateAndClose(t *testing.T) {
 			})
 		}
 	})
-}
-
-// TestSevenMillionIDs takes as many IDs as the tests of Baidu's UidGenerator, at full speed, and
-// checks the same: IDs are positive and all differ. No call fails.
-func TestSevenMillionIDs(t *testing.T) {
-	for _, goroutines := range []int{1, 2 * runtime.GOMAXPROCS(0)} {
-		n := scaled(7_000_000) / goroutines
-		g := open(t, cached.Config{})
-		var seen idset.Set
-		together.Run(goroutines, func(int) {
-			for last, i := int64(0), 0; i < n && !t.Failed(); i++ {
-				id, err := g.Next()
-				if err != nil || id <= last {
-					t.Errorf("Next = %d, %v, after %d", id, err, last)
-				}
-				last = id
-				seen.Once(t, id)
-			}
-		})
-		if s := g.Stats(); seen.Len() != n*goroutines || s.Issued != int64(n*goroutines) || s.RejectedTakes != 0 {
-			t.Errorf("%d IDs, Issued %d, RejectedTakes %d, want %d IDs and 0", seen.Len(), s.Issued, s.RejectedTakes, n*goroutines)
-		}
-	}
 }

@@ -125,9 +125,6 @@ func (c *Client) Close() error {
 
 // dropOld drops the blocks that have become too old.
 func (c *Client) dropOld() {
-	if c.cfg.MaxAge < 0 {
-		return
-	}
 	for len(c.blocks) > 0 && time.Since(c.blocks[0].fetched) > c.cfg.MaxAge {
 		old := c.blocks[0]
 		c.blocks = c.blocks[1:]
@@ -152,17 +149,12 @@ func (c *Client) wakePrefetch() {
 
 // rejection returns the rejection of the first server if all servers reject the request, else nil.
 func (c *Client) rejection() *ProblemError {
-	var first *ProblemError
 	for _, s := range c.servers {
-		p, ok := s.err.(*ProblemError)
-		if !ok || !p.rejects() {
+		if p, ok := s.err.(*ProblemError); !ok || !p.rejects() {
 			return nil
 		}
-		if first == nil {
-			first = p
-		}
 	}
-	return first
+	return c.servers[0].err.(*ProblemError)
 }
 
 func (c *Client) unavailable(cause error) error {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -25,8 +26,7 @@ type Config struct {
 	Batch int
 	// Timeout bounds each request; zero: 2 s.
 	Timeout time.Duration
-	// MaxAge is how long a fetched ID may wait for its use. Older ones are dropped. Zero: 1 min;
-	// negative: unbounded.
+	// MaxAge is how long a fetched ID may wait for its use. Older ones are dropped. Zero: 1 min.
 	MaxAge time.Duration
 	// Transport sends the requests; nil: a transport of its own like http.DefaultTransport, for
 	// HTTP/1.1.
@@ -49,15 +49,10 @@ func (cfg Config) resolve() (Config, error) {
 	check(cfg.Segment == "" || segmentName.MatchString(cfg.Segment), "Segment %.64q, allowed: 1 to 64 letters, digits, dots, underscores and hyphens", cfg.Segment)
 	check(cfg.Batch >= 0 && cfg.Batch <= largestBatch, "Batch %d, allowed: 0 (1,000) to %d", cfg.Batch, largestBatch)
 	check(cfg.Timeout >= 0, "Timeout %v, allowed: 0 (2s) or more", cfg.Timeout)
-	if cfg.Batch == 0 {
-		cfg.Batch = 1000
-	}
-	if cfg.Timeout == 0 {
-		cfg.Timeout = 2 * time.Second
-	}
-	if cfg.MaxAge == 0 {
-		cfg.MaxAge = time.Minute
-	}
+	check(cfg.MaxAge >= 0, "MaxAge %v, allowed: 0 (1m) or more", cfg.MaxAge)
+	cfg.Batch = cmp.Or(cfg.Batch, 1000)
+	cfg.Timeout = cmp.Or(cfg.Timeout, 2*time.Second)
+	cfg.MaxAge = cmp.Or(cfg.MaxAge, time.Minute)
 	return cfg, errors.Join(errs...)
 }
 

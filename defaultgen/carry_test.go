@@ -1,6 +1,7 @@
 package defaultgen_test
 
 import (
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -8,15 +9,15 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/test/cleanup"
 	"github.com/uidring/uidring/internal/test/gentest"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // openCarried is open with cfg.Now in place of the system's clock.
 func openCarried(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {
 	t.Helper()
 	g, err := defaultgen.NewCarried(complete(cfg))
-	return cleanup.Close(t, g, err)
+	return testkit.Close(t, g, err)
 }
 
 var units = []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute}
@@ -50,6 +51,20 @@ func TestStepBackIsNoticedWithinAMillisecond(t *testing.T) {
 // wideIn has so many IDs in a unit that tests do not use them up.
 func wideIn(unit time.Duration) bitsalloc.Layout {
 	return bitsalloc.Layout{DeltaBits: 40, WorkerBits: 3, SequenceBits: 20, Unit: unit}
+}
+
+// Next takes each number of a unit while it reads no clock.
+func TestNextLeavesOutNoNumberOfAUnit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := openCarried(t, defaultgen.Config{Now: time.Now})
+		first := next(t, g)
+		for sequence := range int64(15) {
+			checkAt(t, next(t, g), first.Delta, sequence+1)
+		}
+		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) {
+			t.Errorf("Next after 16 IDs: %v, want ErrSequenceExhausted", err)
+		}
+	})
 }
 
 func TestStepAheadIsNoticedWithinAMillisecond(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 // worker IDs is out of reach. Next and NextID return an error instead; use them where a caller must
 // not wait, or retries by itself. For the rows of a batch, call Fill.
 type Generator struct {
-	cfg    Config // resolved
+	cfg    Config
 	alloc  *bitsalloc.Allocator
 	clock  clock
 	keeper *keeper.Keeper
@@ -48,7 +48,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 // newContext implements NewContext. carried means that cfg.Now keeps the pace of the monotonic
 // clock except for steps, like the system clock. Then it need not be read for every ID.
 func newContext(ctx context.Context, cfg Config, carried bool) (*Generator, error) {
-	cfg, k, err := cfg.resolve()
+	k, err := cfg.resolve()
 	if err != nil {
 		return nil, err
 	}

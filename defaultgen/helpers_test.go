@@ -9,9 +9,9 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/test/cleanup"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gentest"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // narrow has 16 IDs a unit, so that a test gets through them.
@@ -54,7 +54,7 @@ func (g *gate) now() time.Time {
 func open(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {
 	t.Helper()
 	g, err := defaultgen.New(complete(cfg))
-	return cleanup.Close(t, g, err)
+	return testkit.Close(t, g, err)
 }
 
 func complete(cfg defaultgen.Config) defaultgen.Config {

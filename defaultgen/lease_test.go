@@ -12,9 +12,9 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/test/bubble"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gentest"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // minute is longer than the time between two renewals.
@@ -78,7 +78,7 @@ func TestLossIsNoStepBackOfTheClock(t *testing.T) {
 func TestCallerInFlightIssuesNothingWithALostWorker(t *testing.T) {
 	for _, used := range []int{0, 3, 16} { // IDs of the unit
 		for _, others := range []bool{false, true} { // take IDs meanwhile
-			bubble.Run(t, fmt.Sprintf("%d used, others at work: %v", used, others), func(t *testing.T) {
+			testkit.Bubble(t, fmt.Sprintf("%d used, others at work: %v", used, others), func(t *testing.T) {
 				stop, store := newGate(), losing()
 				g := open(t, defaultgen.Config{Assigner: store, Now: stop.now})
 				time.Sleep(heartbeat - 500*time.Millisecond)

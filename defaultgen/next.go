@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
 )
 
 // Next returns a new ID. It does not wait. The errors ErrSequenceExhausted, ErrClockBack and
-// ErrLeaseExhausted pass; ErrTimeExhausted and ErrClosed are permanent.
+// ErrLeaseExhausted pass: [Generator.NextContext] waits until they do, or until its context ends.
+// ErrTimeExhausted and ErrClosed are permanent.
 func (g *Generator) Next() (int64, error) {
 	if u := g.unit.Load(); g.clock.within(u.until.Load()) {
 		if x := u.next.Add(1) - 1; x <= u.last {
@@ -29,20 +31,10 @@ func (g *Generator) nextSlowly() (int64, error) {
 }
 
 // NextContext is [Generator.Next], but waits for the next unit, for a worker ID, and for a clock
-// that is behind. It returns an ID, a permanent error, or, when ctx ends first, an error that wraps
-// ctx's error and the reason for waiting. If an ID is available without waiting, NextContext
-// returns it even when ctx has ended.
+// that is behind: through an outage of the store, too, so give ctx a deadline. It returns an ID, a
+// permanent error, or, when ctx ends first, an error that wraps ctx's error and the reason for
+// waiting. If an ID is available without waiting, NextContext returns it even when ctx has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
-	if u := g.unit.Load(); g.clock.within(u.until.Load()) {
-		if x := u.next.Add(1) - 1; x <= u.last {
-			return u.base + x, nil
-		}
-	}
-	return g.await(ctx)
-}
-
-// await is the path of NextContext when the current unit may be over.
-func (g *Generator) await(ctx context.Context) (int64, error) {
 	if id, _, err := g.claim(1); err == nil {
 		return id, nil
 	}
@@ -66,15 +58,11 @@ func (g *Generator) await(ctx context.Context) (int64, error) {
 }
 
 // NextID is [Generator.Next] for an ID of type [uidring.ID], which has text forms.
-func (g *Generator) NextID() (uidring.ID, error) {
-	id, err := g.Next()
-	return uidring.ID(id), err
-}
+func (g *Generator) NextID() (uidring.ID, error) { return generator.ID(g.Next()) }
 
 // NextIDContext is [Generator.NextContext] for an ID of type [uidring.ID].
 func (g *Generator) NextIDContext(ctx context.Context) (uidring.ID, error) {
-	id, err := g.NextContext(ctx)
-	return uidring.ID(id), err
+	return generator.ID(g.NextContext(ctx))
 }
 
 // Fill fills dst with new, increasing IDs and returns their number. If it gets fewer than len(dst)
@@ -106,7 +94,10 @@ func (g *Generator) claim(want int64) (first, n int64, err error) {
 		}
 		grant := g.keeper.Current()
 		if grant == nil {
-			return 0, 0, g.withdrawn()
+			if g.closer.Closed() {
+				return 0, 0, ErrClosed
+			}
+			return 0, 0, g.keeper.Shortage()
 		}
 		now := g.now(grant)
 		delta, err := g.deltaAt(now.time, u, grant)
@@ -129,14 +120,6 @@ func (g *Generator) claim(want int64) (first, n int64, err error) {
 	}
 }
 
-// withdrawn returns the reason why no lease is held.
-func (g *Generator) withdrawn() error {
-	if g.closer.Closed() {
-		return ErrClosed
-	}
-	return g.keeper.Shortage()
-}
-
 // deltaAt returns the delta that IDs may have at now under grant; it is u.delta when u may go on.
 func (g *Generator) deltaAt(now time.Time, u *unit, grant *keeper.Grant) (int64, error) {
 	used := max(u.delta, grant.First-1) // earlier holders may have used the deltas below First
@@ -149,8 +132,6 @@ func (g *Generator) deltaAt(now time.Time, u *unit, grant *keeper.Grant) (int64,
 		return 0, &ClockBackError{Behind: g.alloc.Time(used).Sub(now)}
 	case delta == used && u.generation != grant.Generation:
 		return 0, ErrSequenceExhausted // IDs increase: another lease may have a smaller worker ID
-	case delta == used:
-		return delta, nil
 	}
 	if delta > g.alloc.MaxDelta() {
 		return 0, g.keeper.Exhausted()

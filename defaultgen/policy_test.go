@@ -10,9 +10,9 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/test/bubble"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gentest"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // The results of each policy for one caller are in the model. These are the waits of NextContext,
@@ -50,7 +50,7 @@ func TestNextContextFollowsTheClock(t *testing.T) {
 		"it steps back again": {1, -600 * time.Millisecond, -500 * time.Millisecond, 1100 * time.Millisecond, 1100 * time.Millisecond},
 		"the unit is used up": {16, -300 * time.Millisecond, 0, 1300 * time.Millisecond, 1300 * time.Millisecond},
 	} {
-		bubble.Run(t, name, func(t *testing.T) {
+		testkit.Bubble(t, name, func(t *testing.T) {
 			var by atomic.Int64
 			g := open(t, defaultgen.Config{Now: gentest.Skewed(&by)})
 			fill(t, g, row.taken)

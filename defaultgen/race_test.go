@@ -7,8 +7,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/test/poll"
-	"github.com/uidring/uidring/internal/test/together"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // TestLostRaceIsTriedAgain has another call enter a unit while the first one reads the clock.
@@ -58,7 +57,7 @@ func TestChangeOfTheUnitIsWaitedFor(t *testing.T) {
 	} {
 		g, _ := onFakeClock(t, defaultgen.Config{})
 		end := g.LockUnit()
-		waits, wait := together.Waits(func() { call(g) })
+		waits, wait := testkit.Waits(func() { call(g) })
 		if !waits {
 			t.Errorf("%s has returned while the unit changes", name)
 		}
@@ -77,9 +76,9 @@ func TestCallerThatWaitsForTheEndOfItsLease(t *testing.T) {
 		_, err := g.Next()
 		result <- err
 	}()
-	together.Yield()
+	testkit.Yield()
 	go func() { closed <- g.Close() }()
-	poll.Until(t, "Close has withdrawn the lease", func() bool { return !g.Held() })
+	testkit.Until(t, "Close has withdrawn the lease", func() bool { return !g.Held() })
 	end()
 	if err := <-result; !errors.Is(err, defaultgen.ErrClosed) {
 		t.Errorf("Next: %v, want ErrClosed", err)

@@ -11,9 +11,9 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/test/bubble"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gentest"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // New waits for the next unit if an earlier process may have used this one. It waits neither for a
@@ -40,7 +40,7 @@ func TestNewWaitsForTheFirstUnitUpToOneUnit(t *testing.T) {
 		"reused, at the end": {reused(), 999_999, 1, 1},
 	} {
 		for _, unit := range []time.Duration{time.Millisecond, time.Minute} {
-			bubble.Run(t, fmt.Sprint(name, ", units of ", unit), func(t *testing.T) {
+			testkit.Bubble(t, fmt.Sprint(name, ", units of ", unit), func(t *testing.T) {
 				time.Sleep(row.into * unit / 1_000_000)
 				var g *defaultgen.Generator
 				if d := gentest.Elapsed(func() {

@@ -10,7 +10,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/test/gentest"
-	"github.com/uidring/uidring/internal/test/together"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // Each ID is issued exactly once and none is left out: IDs of a unit are numbered without a gap.
@@ -51,7 +51,7 @@ func TestEveryPolicyHoldsUnderClocksThatDifferBetweenReaders(t *testing.T) {
 		}
 		g := open(t, cfg)
 		var log gentest.Ledger
-		together.Run(8, func(int) {
+		testkit.Together(8, func(int) {
 			for range 2000 {
 				log.Take(t, g.Next, defaultgen.ErrClockBack, defaultgen.ErrSequenceExhausted)
 			}
@@ -67,7 +67,7 @@ func takeAll(t *testing.T, g *defaultgen.Generator, goroutines, n, batch int) ma
 	t.Helper()
 	var highest atomic.Int64
 	taken := make([][]int64, goroutines)
-	together.Run(goroutines, func(i int) {
+	testkit.Together(goroutines, func(i int) {
 		ids := make([]int64, batch)
 		for len(taken[i]) < n {
 			before := highest.Load()

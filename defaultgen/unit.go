@@ -1,7 +1,6 @@
 package defaultgen
 
 import (
-	"fmt"
 	"sync/atomic"
 
 	"github.com/uidring/uidring/internal/keeper"
@@ -59,11 +58,7 @@ func (g *Generator) enter(u *unit, grant *keeper.Grant, delta int64) *unit {
 	if g.unit.Load() != u || g.keeper.Current() != grant {
 		return nil
 	}
-	base, err := g.alloc.Allocate(delta, g.cfg.DatacenterID, grant.WorkerID, 0)
-	if err != nil {
-		panic(fmt.Sprintf("bug: defaultgen: admitted delta %d, worker ID %d: %v", delta, grant.WorkerID, err))
-	}
-	next := &unit{delta: delta, base: base, generation: grant.Generation, last: g.alloc.MaxSequence()}
+	next := &unit{delta: delta, base: g.keeper.FirstID(delta, grant.WorkerID), generation: grant.Generation, last: g.alloc.MaxSequence()}
 	last := u.close()
 	if g.cfg.SequenceStart == Even {
 		next.start, next.strides = u.evenStart(last, next.last+1)

@@ -81,4 +81,8 @@ func TestTakesOfNothingChangeNothing(t *testing.T) {
 	if n := r.TakeN(nil); n != 0 || r.Index() != index {
 		t.Errorf("TakeN(nil) = %d, block %d is current, want 0 and %d as before", n, r.Index(), index)
 	}
+	r.TakeN(make([]int64, 2))
+	if first, got, ok := r.TakeBlock(1); first != 0 || got != 0 || ok {
+		t.Errorf("TakeBlock of an empty ring = %d, %d, %t, want 0, 0, false", first, got, ok)
+	}
 }

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/ringbuffer"
 )
 
@@ -18,84 +21,149 @@ func scaled(n int) int {
 	return n
 }
 
-// mixed chooses between Take, TakeN and TakeBlock at every call.
-func mixed(r *ringbuffer.Ring, seed uint64) take {
-	rng := rand.New(rand.NewPCG(seed, 1))
-	var buf [5]int64
-	return func(ids []int64) []int64 {
-		switch rng.IntN(4) {
-		case 0:
-			n := r.TakeN(buf[:1+rng.IntN(len(buf))])
-			return append(ids, buf[:n]...)
-		case 1:
-			first, n, _ := r.TakeBlock(1 + rng.IntN(8))
-			for i := range int64(n) {
-				ids = append(ids, first+i)
-			}
-			return ids
-		default:
-			if id, ok := r.Take(); ok {
-				ids = append(ids, id)
-			}
-			return ids
-		}
-	}
+// A load puts a ring under one producer and many takers, and records the IDs taken.
+type load struct {
+	*ringbuffer.Ring
+	takers  int
+	largest int64 // block: they have one to that many IDs
+	ids     int   // to put, at least
+	retire  bool  // the producer drops IDs now and then
+	leave   bool  // takers stop with the producer, even if the ring has IDs left
+	single  bool  // takers take one ID at a time
+	seed    uint64
+
+	put     []int64
+	retired int
+	done    atomic.Bool  // no block will be put any more
+	newest  atomic.Int64 // the largest ID returned
+	taken   [][]int64    // by each taker, without a lock that would keep them in step
 }
 
-func single(r *ringbuffer.Ring) take {
-	return func(ids []int64) []int64 {
-		if id, ok := r.Take(); ok {
-			ids = append(ids, id)
-		}
-		return ids
-	}
-}
-
-// check takes the rest, and compares the counts of the ring with the record of the load.
-func check(t *testing.T, r *ringbuffer.Ring, l *load, retired int) {
+// run applies the load with that many processors. Each ID is returned at most once, in order, and
+// accounted for.
+func (l *load) run(t *testing.T, procs int) {
 	t.Helper()
-	issued := 0
-	for _, s := range l.taken {
-		issued += len(s.ids)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+	l.taken = make([][]int64, l.takers+1)
+	testkit.Together(l.takers+1, func(i int) {
+		if i < l.takers {
+			l.taken[i] = l.consume(t, i)
+			return
+		}
+		l.produce()
+		l.done.Store(true)
+	})
+	issued, counts := len(slices.Concat(l.taken...)), l.Counts()
+	l.leave = false
+	l.taken[l.takers] = l.consume(t, l.takers) // the rest
+	all, missing := slices.Concat(l.taken...), 0
+	slices.Sort(all)
+	for _, id := range l.put {
+		if len(all) > 0 && all[0] == id {
+			all = all[1:]
+		} else {
+			missing++
+		}
 	}
-	got, left := r.Counts(), r.Len()
-	if rest := l.takeRest(); rest != left {
-		t.Errorf("Len() = %d, but %d IDs could be taken", left, rest)
-	}
-	w, put, missing := l.count()
-	if w != (wrong{}) {
-		t.Errorf("%+v, want nothing of that", w)
+	if len(all) > 0 {
+		t.Errorf("ID %d was returned twice, or was never put", all[0])
 	}
 	want := ringbuffer.Counts{
-		Put:       uint64(put),
-		Issued:    uint64(issued),
-		Retired:   uint64(retired),
-		Remaining: uint64(left),
+		Put: uint64(len(l.put)), Issued: uint64(issued), Retired: uint64(l.retired), Remaining: uint64(len(l.taken[l.takers])),
 	}
-	if missing != retired || got != want {
-		t.Errorf("Counts() = %+v, want %+v; %d IDs were not returned", got, want, missing)
+	if missing != l.retired || counts != want {
+		t.Errorf("Counts() = %+v, want %+v; %d IDs were not returned", counts, want, missing)
 	}
+}
+
+// produce puts blocks of all lengths. Now and then it leaves IDs out: so does a new worker ID, or
+// time that has moved on.
+func (l *load) produce() {
+	rng := rand.New(rand.NewPCG(l.seed, 0))
+	for next := int64(1) << 40; len(l.put) < l.ids; {
+		if l.retire && rng.IntN(16) == 0 {
+			l.retired += l.Retire(next - 1 - rng.Int64N(4*l.largest))
+		}
+		if rng.IntN(8) == 0 {
+			next += 1 + rng.Int64N(l.largest)
+		}
+		last := next + rng.Int64N(l.largest)
+		for !l.Put(next, last) {
+			runtime.Gosched()
+		}
+		for ; next <= last; next++ {
+			l.put = append(l.put, next)
+		}
+	}
+}
+
+// consume takes until there is nothing left to come, or just until the producer is done. Each take
+// returns IDs above all that were returned before it began.
+func (l *load) consume(t *testing.T, taker int) (taken []int64) {
+	rng := rand.New(rand.NewPCG(l.seed, 1+uint64(taker)))
+	var buf [8]int64
+	for {
+		done, floor := l.done.Load(), l.newest.Load()
+		if done && l.leave {
+			return taken
+		}
+		ids := buf[:l.take(rng, buf[:])]
+		if len(ids) == 0 {
+			if done {
+				return taken
+			}
+			runtime.Gosched()
+			continue
+		}
+		if ids[0] <= floor || !slices.IsSorted(ids) {
+			t.Errorf("took %d after a take that returned %d", ids, floor)
+		}
+		taken = append(taken, ids...)
+		for old, last := l.newest.Load(), ids[len(ids)-1]; last > old && !l.newest.CompareAndSwap(old, last); {
+			old = l.newest.Load()
+		}
+	}
+}
+
+// take fills buf by Take, TakeN or TakeBlock, and returns the number of IDs.
+func (l *load) take(rng *rand.Rand, buf []int64) (n int) {
+	switch way := rng.IntN(4); {
+	case way == 0 && !l.single:
+		return l.TakeN(buf[:1+rng.IntN(5)])
+	case way == 1 && !l.single:
+		first, n, _ := l.TakeBlock(1 + rng.IntN(len(buf)))
+		for i := range n {
+			buf[i] = first + int64(i)
+		}
+		return n
+	}
+	id, ok := l.Take()
+	if !ok {
+		return 0
+	}
+	buf[0] = id
+	return 1
 }
 
 func TestEveryIDIsIssuedOnceInOrderAndAccountedFor(t *testing.T) {
-	sizes := []struct {
+	seed := uint64(0)
+	for _, size := range []struct {
 		slots   int
 		largest int64 // block
-	}{{2, 1}, {2, 3}, {8, 16}, {8, 2000}}
-	seed := uint64(0)
-	for _, size := range sizes {
+	}{{2, 1}, {2, 3}, {8, 16}, {8, 2000}} {
 		for _, takers := range []int{1, 2, 8, 64} {
 			for _, procs := range []int{1, 2, 4, 8} {
 				if procs/2 > takers {
 					break // as with fewer: the load has takers + 1 goroutines
 				}
 				seed++
-				name := fmt.Sprintf("slots=%d/block=%d/takers=%d/procs=%d", size.slots, size.largest, takers, procs)
-				t.Run(name, func(t *testing.T) {
-					for _, retire := range []bool{false, true} {
-						for _, leave := range []bool{false, true} {
-							stress(t, size.slots, size.largest, takers, procs, retire, leave, seed)
-						}
+				t.Run(fmt.Sprintf("slots=%d/block=%d/takers=%d/procs=%d", size.slots, size.largest, takers, procs), func(t *testing.T) {
+					for way := range 4 {
+						r := newRing(t, size.slots)
+						r.StartAt(math.MaxUint64 - 2)
+						l := &load{Ring: r, takers: takers, largest: size.largest, ids: max(scaled(16_384), 4*size.slots*int(size.largest)),
+							retire: way&1 != 0, leave: way&2 != 0, seed: seed}
+						l.run(t, procs)
 					}
 				})
 			}
@@ -103,38 +171,12 @@ func TestEveryIDIsIssuedOnceInOrderAndAccountedFor(t *testing.T) {
 	}
 }
 
-func stress(t *testing.T, slots int, largest int64, takers, procs int, retire, leave bool, seed uint64) {
-	t.Helper()
-	r, err := ringbuffer.New(slots, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.StartAt(math.MaxUint64 - 2)
-	retired := 0
-	l := load{
-		first: 1 << 40, largest: largest, ids: max(scaled(16_384), 4*slots*int(largest)),
-		put: r.Put, leave: leave, seed: seed,
-	}
-	if retire {
-		l.retire = func(last int64) { retired += r.Retire(last) }
-	}
-	for i := range takers {
-		l.takers = append(l.takers, mixed(r, seed<<8+uint64(i)))
-	}
-	l.run(procs)
-	check(t, r, &l, retired)
-}
-
 // The load of upstream issue 105: 8 takers that find a ring of two blocks empty most of the time.
 func TestADrainedRingRepeatsNothing(t *testing.T) {
 	for _, procs := range []int{1, 2, 4, 8} {
-		r, err := ringbuffer.New(2, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := newRing(t, 2)
 		r.StartAt(math.MaxUint64)
-		l := &load{first: 1, largest: 1, ids: scaled(200_000), put: r.Put, takers: slices.Repeat([]take{single(r)}, 8)}
-		l.run(procs)
-		check(t, r, l, 0)
+		l := &load{Ring: r, takers: 8, largest: 1, ids: scaled(200_000), single: true}
+		l.run(t, procs)
 	}
 }

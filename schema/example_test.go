@@ -7,12 +7,10 @@ import (
 )
 
 func ExampleMySQL() {
-	for _, f := range schema.MySQL() {
+	for _, f := range schema.MySQL(schema.Leases, schema.Segments) {
 		fmt.Println(f.Name, len(f.Statements()))
 	}
 	// Output:
-	// worker_node.sql 3
-	// worker_sticky.sql 1
 	// worker_lease.sql 2
 	// segment.sql 1
 }

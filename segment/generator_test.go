@@ -15,10 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/internal/test/bubble"
-	"github.com/uidring/uidring/internal/test/cleanup"
 	"github.com/uidring/uidring/internal/test/idset"
-	"github.com/uidring/uidring/internal/test/together"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -31,7 +29,7 @@ func open(t *testing.T, cfg segment.Config) *segment.Generator {
 		cfg.Step, cfg.MaxStep = 10, 10
 	}
 	g, err := segment.New(cfg)
-	return cleanup.Close(t, g, err)
+	return testkit.Close(t, g, err)
 }
 
 // take returns the next n IDs, which must be there.
@@ -85,7 +83,7 @@ func TestTakesAreDenseAndIncrease(t *testing.T) {
 // second time: callers will not get IDs again, so the log has both errors.
 func TestNextInOutages(t *testing.T) {
 	for name, policy := range policies {
-		bubble.Run(t, name, func(t *testing.T) {
+		testkit.Bubble(t, name, func(t *testing.T) {
 			var down atomic.Bool
 			var log bytes.Buffer
 			var failures, rejected atomic.Int64
@@ -161,7 +159,7 @@ func TestPoliciesForASlowStore(t *testing.T) {
 		"Reject":              {segment.Reject, false, 0, segment.ErrEmpty, "", 0, time.Millisecond},
 		"hangs":               {segment.FetchInline, true, 3 * time.Second, segment.ErrEmpty, "no range has come within 4s", 4 * time.Second, time.Minute},
 	} {
-		bubble.Run(t, name, func(t *testing.T) {
+		testkit.Bubble(t, name, func(t *testing.T) {
 			hung := make(chan struct{})
 			defer close(hung)
 			var calls atomic.Int64
@@ -236,7 +234,7 @@ func TestPausesBetweenRetriesGrow(t *testing.T) {
 // for an hour without IDs.
 func TestSizeOfRangesStaysInOutages(t *testing.T) {
 	for name, cfg := range map[string]segment.Config{"to more": {Step: 16, MaxStep: 1600}, "to less": {Step: 1, MaxStep: 16}} {
-		bubble.Run(t, name, func(t *testing.T) {
+		testkit.Bubble(t, name, func(t *testing.T) {
 			var down atomic.Bool
 			source := &scripted{before: while(&down)}
 			cfg.Source = source
@@ -307,7 +305,7 @@ func TestRangesGrowForCallersThatOutrunTheStore(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := &scripted{before: func(context.Context, string, int64) error { time.Sleep(20 * time.Millisecond); return nil }}
 			g, err := segment.New(segment.Config{Name: "a", Source: s, Ahead: ahead})
-			cleanup.Close(t, g, err)
+			testkit.Close(t, g, err)
 			for end := time.Now().Add(4 * time.Second); time.Now().Before(end); {
 				if _, _, err := g.Reserve(math.MaxInt); err != nil {
 					t.Fatal(err)
@@ -339,12 +337,11 @@ func TestWrongRangesEndTheGenerator(t *testing.T) {
 		"used up":     {[]segment.Range{{First: 100, Last: 109}}, segment.ErrExhausted},
 		"the largest": {[]segment.Range{{First: 9223372036854775798, Last: 9223372036854775807}}, segment.ErrExhausted},
 	} {
-		bubble.Run(t, name, func(t *testing.T) {
+		testkit.Bubble(t, name, func(t *testing.T) {
 			s := &listed{ranges: tt.ranges}
 			g := open(t, segment.Config{Source: s})
 			first := tt.ranges[0]
 			l := g.Lane()
-			defer l.Close()
 			for i := range first.Len() {
 				if id, err := l.Next(); id != first.First+i*max(first.Delta, 1) || err != nil {
 					t.Fatalf("ID %d of range %v: %d, %v", i, first, id, err)
@@ -432,7 +429,7 @@ func TestErrorsOfTwoSources(t *testing.T) {
 		"down and ended":  {down, ended},
 		"ended and ended": {ended, ended},
 	} {
-		bubble.Run(t, name, func(t *testing.T) {
+		testkit.Bubble(t, name, func(t *testing.T) {
 			var over atomic.Bool
 			source := func(remainder int64, err error) segment.Source {
 				return &scripted{delta: 2, remainder: remainder, before: func(ctx context.Context, _ string, _ int64) error {
@@ -472,7 +469,7 @@ func TestSourcesThatDoNotFitAreRefused(t *testing.T) {
 		"other delta":     {numbers{2, 1}, numbers{4, 3}},
 		"they never meet": {numbers{4, 1}, numbers{6, 2}}, // but would after the next change
 	} {
-		bubble.Run(t, name, func(t *testing.T) {
+		testkit.Bubble(t, name, func(t *testing.T) {
 			var down atomic.Bool
 			b := &scripted{delta: tt.b.delta, remainder: tt.b.remainder, before: while(&down)}
 			cfg := segment.Config{Name: "a", Source: &scripted{delta: tt.a.delta, remainder: tt.a.remainder}, Others: []segment.Source{b}}
@@ -480,7 +477,7 @@ func TestSourcesThatDoNotFitAreRefused(t *testing.T) {
 				t.Errorf("New: %v, want ErrInvalidRange", err)
 			}
 			n, err := segment.NewNumbers(segment.NumbersConfig{Config: cfg})
-			cleanup.Close(t, n, err)
+			testkit.Close(t, n, err)
 			for range 2 {
 				if text, err := n.Next(t.Context()); !errors.Is(err, segment.ErrInvalidRange) {
 					t.Errorf("Numbers: %q, %v, want ErrInvalidRange", text, err)
@@ -494,7 +491,7 @@ func TestSourcesThatDoNotFitAreRefused(t *testing.T) {
 				}
 				return
 			}
-			cleanup.Close(t, g, err)
+			testkit.Close(t, g, err)
 			down.Store(false)
 			time.Sleep(time.Second)
 			for range 3 * 1000 {
@@ -526,7 +523,7 @@ func TestNewWithASourceThatFails(t *testing.T) {
 		"fails":                        {func(context.Context) error { return errDown }, time.Hour, 3 * time.Second, 0, errDown, ""},
 		"panics":                       {func(context.Context) error { panic("oh") }, time.Hour, 3 * time.Second, 0, segment.ErrEmpty, "panicked"},
 	} {
-		bubble.Run(t, name, func(t *testing.T) {
+		testkit.Bubble(t, name, func(t *testing.T) {
 			hung = make(chan struct{})
 			cfg := segment.Config{Timeout: tt.timeout, Name: "a", Step: 10, MaxStep: 10,
 				Source: &scripted{delta: 2, before: func(ctx context.Context, _ string, _ int64) error { return tt.call(ctx) }}}
@@ -548,7 +545,7 @@ func TestNewWithASourceThatFails(t *testing.T) {
 			cfg.Others = []segment.Source{&scripted{delta: 2, remainder: 1}}
 			g, err := start()
 			close(hung)
-			cleanup.Close(t, g, err)
+			testkit.Close(t, g, err)
 			began := time.Now()
 			if got := take(t, g, 30); !slices.Equal(got, upTo(1, 59, 2)) || time.Since(began) > 0 {
 				t.Errorf("IDs %v after %v, want 1, 3 and so on at once", got, time.Since(began))
@@ -562,22 +559,16 @@ func hangs(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 
 func TestCloseDropsTheRestAndWakesCallers(t *testing.T) {
 	for name, policy := range policies {
-		bubble.Run(t, name, func(t *testing.T) {
+		testkit.Bubble(t, name, func(t *testing.T) {
 			var down atomic.Bool
 			g := open(t, segment.Config{OnEmpty: policy, Source: &scripted{before: while(&down)}})
 			synctest.Wait()
 			down.Store(true) // there are two ranges of 10, and no more
-			l, rest := g.Lane(), g.Lane()
-			defer rest.Close()
+			l := g.Lane()
 			if id, err := l.Next(); id != 1 || err != nil {
 				t.Fatal(id, err)
 			}
-			l.Close()
-			l.Close()
-			if id, err := l.Next(); id != 0 || !errors.Is(err, segment.ErrClosed) || err.Error() != "segment: lane closed" {
-				t.Errorf("Next on a closed lane = %d, %v", id, err)
-			}
-			take(t, g, 10) // the lane has dropped 2 to 10
+			take(t, g, 10) // the lane has 2 to 10
 			var wg sync.WaitGroup
 			for range 3 {
 				wg.Go(func() {
@@ -596,7 +587,7 @@ func TestCloseDropsTheRestAndWakesCallers(t *testing.T) {
 			_, err := g.Next()
 			_, fillErr := g.Fill(make([]int64, 1))
 			_, _, reserveErr := g.Reserve(1)
-			_, laneErr := rest.Next()
+			_, laneErr := l.Next()
 			for _, err := range []error{err, fillErr, reserveErr, laneErr} {
 				if !errors.Is(err, segment.ErrClosed) {
 					t.Errorf("after Close: %v", err)
@@ -644,9 +635,8 @@ func TestTakesOfGoroutines(t *testing.T) {
 	} {
 		g := open(t, cfg)
 		var all idset.Set
-		together.Run(9, func(i int) {
+		testkit.Together(9, func(i int) {
 			l, last, ids := g.Lane(), int64(0), make([]int64, 7)
-			defer l.Close()
 			for range 500 {
 				var err error
 				n := 1

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/internal/test/together"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -26,7 +26,6 @@ func TestInvalidateDropsWhatACopyMayHave(t *testing.T) {
 		synctest.Wait()
 		take(t, g, 3)
 		l, unused := g.Lane(), g.Lane()
-		defer l.Close()
 		for want := int64(4); want < 7; want++ {
 			if id, err := l.Next(); id != want || err != nil {
 				t.Errorf("Next of the lane = %d, %v, want %d", id, err, want)
@@ -72,7 +71,7 @@ func TestInvalidateWhileGoroutinesTakeIDs(t *testing.T) {
 	g := open(t, segment.Config{Source: new(scripted), Step: 100, MaxStep: 100, Ahead: 64,
 		Trace: segment.Trace{Fetched: func(f segment.FetchedInfo) { fetched.Store(f.Range.Last) }}})
 	var done atomic.Bool
-	together.Run(3, func(worker int) {
+	testkit.Together(3, func(worker int) {
 		if worker == 0 {
 			defer done.Store(true)
 			for range 100 {

@@ -5,16 +5,17 @@ const laneBlock = 1024
 
 // A Lane issues IDs to a single goroutine, faster than [Generator.Next]: it reserves up to 1,024
 // consecutive IDs and hands them out without writing shared memory. Its IDs are unique, and
-// increase if there is one source. Across lanes they are only roughly ordered. Make a Lane with
-// [Generator.Lane] for each goroutine that needs many IDs, and Close it at the end: the rest of its
-// block is lost. Two goroutines must not call its methods at once: they would get the same IDs. The
+// increase if there is one source. Across lanes they are only roughly ordered.
+//
+// Make a Lane with [Generator.Lane] for each goroutine that needs many IDs, or keep lanes in a
+// sync.Pool. Nothing refers to a lane but its users, so it may be dropped at any time: the rest of
+// its block is lost. Two goroutines must not use a lane at once: they would get the same IDs. The
 // race detector reports such calls.
 type Lane struct {
 	next       int64 // the next ID of the block
 	left       int   // IDs from next on
 	generation int64 // before the block was taken
 	g          *Generator
-	closed     bool
 }
 
 // Lane returns a new lane.
@@ -22,8 +23,8 @@ func (g *Generator) Lane() *Lane { return &Lane{g: g} }
 
 // Next is [Generator.Next] on the lane.
 func (l *Lane) Next() (id int64, err error) {
-	if l.left <= 0 || l.generation != l.g.generation.Load() {
-		if err := l.more(); err != nil {
+	if now := l.g.generation.Load(); l.left <= 0 || l.generation != now {
+		if err := l.more(now); err != nil {
 			return 0, err
 		}
 	}
@@ -33,23 +34,10 @@ func (l *Lane) Next() (id int64, err error) {
 	return id, nil
 }
 
-// more reserves another block.
-func (l *Lane) more() (err error) {
-	if l.closed {
-		return errLaneClosed{}
-	}
-	l.generation = l.g.generation.Load()
+// more reserves another block. generation was loaded before: if Invalidate comes in between, the
+// block may be of a range that it dropped, and the next call drops the block.
+func (l *Lane) more(generation int64) (err error) {
+	l.generation = generation
 	l.next, l.left, err = l.g.Reserve(laneBlock)
 	return err
 }
-
-// Close drops the rest of the lane's block. Afterwards Next returns ErrClosed. Closing again does
-// nothing.
-func (l *Lane) Close() { l.left, l.closed = 0, true }
-
-// errLaneClosed is ErrClosed for a lane whose generator goes on.
-type errLaneClosed struct{}
-
-func (errLaneClosed) Error() string { return "segment: lane closed" }
-
-func (errLaneClosed) Unwrap() error { return ErrClosed }

@@ -8,14 +8,15 @@ import (
 	"slices"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/internal/generator"
 )
 
 // Next returns a new ID. While ranges last, it waits for nothing. When they are used up,
 // Config.OnEmpty decides: under FetchInline the caller waits for the call of the source that is
 // under way, at most Timeout, or 1 s longer if the source ignores its context; under Reject it gets
-// ErrEmpty at once. ErrEmpty passes; ErrExhausted, ErrWentBack, ErrInvalidRange and ErrClosed are
-// permanent.
+// ErrEmpty at once. ErrEmpty passes: [Generator.NextContext] waits until it does, or until its
+// context ends. ErrExhausted, ErrWentBack, ErrInvalidRange and ErrClosed are permanent.
 func (g *Generator) Next() (int64, error) {
 	if p := g.only; p != nil {
 		if x, ok := p.ring.Current().Take(); ok {
@@ -25,11 +26,20 @@ func (g *Generator) Next() (int64, error) {
 	return g.path.Next(g.take)
 }
 
-// NextContext is [Generator.Next], but waits instead of returning ErrEmpty. It returns an ID, a
-// permanent error, or, when ctx ends first, an error that wraps ctx's error and the reason for
-// waiting. If the generator has an ID, NextContext returns it even when ctx has ended.
+// NextContext is [Generator.Next], but waits instead of returning ErrEmpty: through an outage of
+// the store, too, so give ctx a deadline. It returns an ID, a permanent error, or, when ctx ends
+// first, an error that wraps ctx's error and the reason for waiting. If the generator has an ID,
+// NextContext returns it even when ctx has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	return g.path.NextContext(ctx, g.take)
+}
+
+// NextID is [Generator.Next] for an ID of type [uidring.ID], which has text forms.
+func (g *Generator) NextID() (uidring.ID, error) { return generator.ID(g.Next()) }
+
+// NextIDContext is [Generator.NextContext] for an ID of type [uidring.ID].
+func (g *Generator) NextIDContext(ctx context.Context) (uidring.ID, error) {
+	return generator.ID(g.NextContext(ctx))
 }
 
 // Fill fills dst with new IDs and returns their number. They increase if there is one source, but

@@ -12,8 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/internal/test/cleanup"
-	"github.com/uidring/uidring/internal/test/together"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -52,7 +51,7 @@ func TestNumbersBeginAgainWithEachPeriod(t *testing.T) {
 			tt.cfg.Config = segment.Config{Name: "orders", Source: source}
 			tt.cfg.Now = func() time.Time { return now }
 			n, err := segment.NewNumbers(tt.cfg)
-			cleanup.Close(t, n, err)
+			testkit.Close(t, n, err)
 			for i, at := range tt.times {
 				if now, err = time.Parse("2006-01-02T15:04:05", at); err != nil {
 					t.Fatal(err)
@@ -106,7 +105,7 @@ func TestNumbersInOutages(t *testing.T) {
 		issued("200001011")
 		time.Sleep(24 * time.Hour)
 		down.Store(true)
-		together.Run(20, func(i int) {
+		testkit.Together(20, func(i int) {
 			if i%2 == 0 {
 				waits(time.Second, time.Second)
 				return
@@ -195,7 +194,7 @@ func TestNumbersAreUniqueOverMidnight(t *testing.T) {
 	}
 	seen, days := make(map[string]bool), make(map[string]bool)
 	var closing atomic.Bool
-	together.Run(5, func(i int) {
+	testkit.Together(5, func(i int) {
 		for i > 0 {
 			number, err := n.Next(t.Context())
 			if errors.Is(err, segment.ErrClosed) && closing.Load() {
@@ -210,13 +209,13 @@ func TestNumbersAreUniqueOverMidnight(t *testing.T) {
 		}
 		for last := 0; last < 4000; {
 			n.Invalidate()
-			together.Yield()
+			testkit.Yield()
 			mu.Lock()
 			last = calls
 			mu.Unlock()
 		}
 		for range 10 { // the race detector must see no lock between calls of Next and Close
-			together.Yield()
+			testkit.Yield()
 		}
 		closing.Store(true)
 		_ = n.Close() // always nil

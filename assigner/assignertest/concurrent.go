@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/internal/test/together"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // concurrentCases check operations of several handles.
@@ -38,7 +38,7 @@ func oneWins(t *testing.T, n namespace) {
 	handles := n.several()
 	winner := func(f func(s leasestore.Store, i int) bool) (winner int) {
 		won := make([]bool, swappers)
-		together.Run(swappers, func(i int) { won[i] = f(handles[i%len(handles)], i) })
+		testkit.Together(swappers, func(i int) { won[i] = f(handles[i%len(handles)], i) })
 		winner = slices.Index(won, true)
 		if winner < 0 || slices.Contains(won[winner+1:], true) {
 			t.Fatalf("not one of the swaps took effect, but these: %v", won)

@@ -151,7 +151,7 @@ func cutReads(t *testing.T, l link) {
 	}
 	createMeta(t, l.store, meta)
 	identity := status(t, l.store).Identity
-	only := func(rows []leasestore.Row) bool { return len(rows) == 1 && rows[0].Same(row) }
+	only := func(rows []leasestore.Row, err error) (bool, error) { return len(rows) == 1 && rows[0].Same(row), err }
 	for name, read := range map[string]func(context.Context) (right bool, err error){
 		"Status": func(ctx context.Context) (bool, error) {
 			got, err := l.store.Status(ctx)
@@ -165,14 +165,8 @@ func cutReads(t *testing.T, l link) {
 			got, err := l.store.Load(ctx, 7)
 			return got.Same(row), err
 		},
-		"List": func(ctx context.Context) (bool, error) {
-			got, err := l.store.List(ctx)
-			return only(got), err
-		},
-		"Expired": func(ctx context.Context) (bool, error) {
-			got, err := l.store.Expired(ctx, 2)
-			return only(got), err
-		},
+		"List":    func(ctx context.Context) (bool, error) { return only(l.store.List(ctx)) },
+		"Expired": func(ctx context.Context) (bool, error) { return only(l.store.Expired(ctx, 2)) },
 	} {
 		checked := func(ctx context.Context) error {
 			right, err := read(ctx)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -13,7 +14,7 @@ import (
 )
 
 func modelFixture(fault string) assignertest.AssignerFixture {
-	m := &model{fault: fault, rows: make(map[string]*row)}
+	m := &model{fault: fault, leases: make(map[string]*lease)}
 	return assignertest.AssignerFixture{
 		Assigner:  func(key string) assigner.Assigner { return holderOf{m, key} },
 		Guarantee: assigner.GuaranteeSticky,
@@ -25,26 +26,17 @@ func modelFixture(fault string) assignertest.AssignerFixture {
 
 // A model keeps a worker ID for each key in memory, as a database would, with at most one fault.
 type model struct {
-	mu    sync.Mutex
-	fault string
-	last  int64
-	rows  map[string]*row
-	pin   *assigner.Domain
-}
-
-type row struct {
-	workerID int64
-	holder   *lease
+	mu     sync.Mutex
+	fault  string
+	last   int64
+	leases map[string]*lease // the last of each key
+	pin    *assigner.Domain
 }
 
 func (m *model) delete(_ *testing.T, workerID int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for key, r := range m.rows {
-		if r.workerID == workerID {
-			delete(m.rows, key)
-		}
-	}
+	maps.DeleteFunc(m.leases, func(_ string, l *lease) bool { return l.workerID == workerID })
 }
 
 type holderOf struct {
@@ -68,29 +60,30 @@ func (m holderOf) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease
 	case "always new":
 		m.key = fmt.Sprint(m.key, " ", m.last)
 	}
-	r := m.rows[m.key]
-	if r == nil {
-		if m.last == d.MaxWorkerID() {
-			return nil, assigner.ErrWorkersExhausted
-		}
+	l := &lease{m: m}
+	switch last := m.leases[m.key]; {
+	case last != nil:
+		l.workerID = last.workerID
+	case m.last == d.MaxWorkerID():
+		return nil, assigner.ErrWorkersExhausted
+	default:
 		if m.fault != "constant" {
-			m.model.last++
+			m.last++
 		}
-		r = &row{workerID: m.last}
-		m.rows[m.key] = r
+		l.workerID = m.last
 	}
-	r.holder = &lease{m: m, row: r}
-	return r.holder, nil
+	m.leases[m.key] = l
+	return l, nil
 }
 
 type lease struct {
 	m        holderOf
-	row      *row
+	workerID int64
 	released bool
 }
 
 func (l *lease) Grant() assigner.Grant {
-	g := assigner.Grant{WorkerID: l.row.workerID, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeSticky, Reusable: true}
+	g := assigner.Grant{WorkerID: l.workerID, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeSticky, Reusable: true}
 	if l.m.fault == "wrong guarantee" {
 		g.Guarantee = assigner.GuaranteeFresh
 	}
@@ -103,7 +96,7 @@ func (l *lease) Renew(context.Context, int64, int64) error {
 	switch {
 	case l.m.fault == "renew fails":
 		return errors.New("renew fails")
-	case l.m.fault != "never looks" && (l.m.rows[l.m.key] != l.row || l.row.holder != l):
+	case l.m.fault != "never looks" && l.m.leases[l.m.key] != l:
 		return assigner.ErrWorkerRowLost
 	}
 	return nil

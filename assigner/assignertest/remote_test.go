@@ -19,7 +19,7 @@ func remoteFixture(t *testing.T, fault string) assignertest.StoreFixture {
 	s := httptest.NewServer(handler)
 	t.Cleanup(func() { s.Close() })
 	open := func(addr string) leasestore.Store {
-		return client{remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{"http://" + addr}}, "mine"), fault}
+		return client{remoteassigner.LeaseStore([]string{"http://" + addr}, "mine", remoteassigner.Config{}), fault}
 	}
 	return assignertest.StoreFixture{
 		Handle:  func() leasestore.Store { return open(s.Listener.Addr().String()) },

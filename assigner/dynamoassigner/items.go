@@ -84,7 +84,6 @@ func read(i item, attribute string) string {
 	return ""
 }
 
-// Get implements [kvassigner.KV].
 func (t *items) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
 	pk, sk := split(key)
 	answer, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{
@@ -98,7 +97,6 @@ func (t *items) Get(ctx context.Context, key string) (value []byte, revision str
 	return []byte(read(answer.Item, valueOf)), revision, nil
 }
 
-// Put implements [kvassigner.KV].
 func (t *items) Put(ctx context.Context, key string, value []byte, revision string) (bool, error) {
 	pk, sk := split(key)
 	in := &dynamodb.PutItemInput{

@@ -20,10 +20,8 @@ import (
 // The table exists: create it with [Table]. It holds any number of namespaces. It may hold items of
 // other programs, whose partition keys do not begin with meta or worker.
 //
-// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
-// IDs meet in one table or message use the same namespace. A name that differs from an existing
-// namespace only in letter case is rejected with [leasestore.ErrOverlap]. The store implements
-// [leasestore.Namespaced]. The keys of its items are
+// [kvassigner.LeaseStore] makes the store, and says which namespaces are allowed. The keys of the
+// items are
 //
 //   - pk meta, sk orders: the meta row; the name is in lower case here;
 //   - pk worker/orders, sk 0000000000000004/007: the row of worker 4,007.
@@ -35,11 +33,10 @@ func LeaseStore(client *dynamodb.Client, table, namespace string) leasestore.Sto
 	return kvassigner.LeaseStore(&items{client, table}, namespace)
 }
 
-// Check implements [kvassigner.Checker].
 func (t *items) Check(string) error {
 	var errs []error
 	if t.client == nil {
-		errs = append(errs, errors.New("dynamoassigner: client is nil, allowed: any"))
+		errs = append(errs, errors.New("dynamoassigner: client is required"))
 	}
 	if t.table == "" {
 		errs = append(errs, fmt.Errorf("dynamoassigner: table %q, allowed: the name or the ARN of a table", t.table))

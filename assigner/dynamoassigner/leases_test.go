@@ -22,7 +22,7 @@ func TestConformance(t *testing.T) {
 func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	server := serve(t)
 	client := connect(server.DSN())
-	stores.Fail(t, dynamoassigner.LeaseStore(nil, "", "a/b"), "client is nil", `table ""`, `namespace "a/b"`)
+	stores.Fail(t, dynamoassigner.LeaseStore(nil, "", "a/b"), "client is required", `table ""`, `namespace "a/b"`)
 	stores.Fail(t, dynamoassigner.LeaseStore(client, "", "orders"), `table ""`)
 	stores.Fail(t, dynamoassigner.LeaseStore(client, "missing", "orders"), "ResourceNotFoundException", "; create the table", "DynamoDB table missing at "+server.DSN())
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/uidring/uidring/assigner/etcdassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/internal/test/cleanup"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -41,7 +41,7 @@ func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 		cfg := config(server.DSN())
 		cfg.Username, cfg.Password = user, "hunter2"
 		client, err := clientv3.New(cfg)
-		return etcdassigner.LeaseStore(cleanup.Close(t, client, err), namespace)
+		return etcdassigner.LeaseStore(testkit.Close(t, client, err), namespace)
 	}
 	if err := errors.Join(stores.EveryCall(t.Context(), t, as("ids"), time.Minute)...); err != nil {
 		t.Errorf("with the permission that the documentation names: %v", err)
@@ -49,7 +49,7 @@ func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 	about := "kvassigner: etcd at " + server.DSN() + ": "
 	stores.Fail(t, as("stranger"), about, "permission denied")
 	stores.Fail(t, etcdassigner.LeaseStore(admin, namespace), about, "user name is empty")
-	stores.Fail(t, etcdassigner.LeaseStore(nil, "a/b"), "client is nil", `"a/b"`)
+	stores.Fail(t, etcdassigner.LeaseStore(nil, "a/b"), "client is required", `"a/b"`)
 }
 
 // enableAuth makes the users root; ids, who has the permission that the documentation names; and

@@ -18,10 +18,7 @@ import (
 //
 //	numbers := assigner.Leased(etcdassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{})
 //
-// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
-// IDs meet in one table or message use the same namespace. A name that differs from an existing
-// namespace only in letter case is rejected with [leasestore.ErrOverlap]. The store implements
-// [leasestore.Namespaced]. Its keys, in the format of package kvassigner, are
+// [kvassigner.LeaseStore] makes the store, and says which namespaces are allowed. The keys are
 //
 //   - uidring/meta/orders, the meta row; the name is in lower case here;
 //   - uidring/worker/orders/0000000000000004/007, the row of worker 4,007;
@@ -43,10 +40,9 @@ const root = "uidring/"
 // A store is a KV. A majority of the members confirms each of its reads.
 type store struct{ client *clientv3.Client }
 
-// Check implements [kvassigner.Checker].
 func (s *store) Check(string) error {
 	if s.client == nil {
-		return errors.New("etcdassigner: client is nil, allowed: any")
+		return errors.New("etcdassigner: client is required")
 	}
 	return nil
 }

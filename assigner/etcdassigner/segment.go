@@ -26,7 +26,7 @@ import (
 func SegmentSource(client *clientv3.Client) segment.Source {
 	c := &counters{client: client}
 	if client == nil {
-		c.err = errors.New("etcdassigner: client is nil, allowed: any")
+		c.err = errors.New("etcdassigner: client is required")
 	}
 	return c
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/disk"
@@ -64,8 +63,8 @@ func (s *leases) LoadMeta(ctx context.Context) (m leasestore.Meta, err error) {
 }
 
 func (s *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (ok bool, err error) {
-	if err := s.checkTexts("meta row", next.Namespace, next.Token, next.Identity); err != nil {
-		return false, err
+	if err := next.CheckTexts(); err != nil {
+		return false, s.errorf("meta row: %w", err)
 	}
 	err = s.locked(ctx, func(f *folder) error {
 		if !f.state.Meta.Same(old) {
@@ -106,8 +105,8 @@ func (s *leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
 }
 
 func (s *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Duration) (ok bool, err error) {
-	if err := s.checkTexts(fmt.Sprintf("row %d", next.WorkerID), next.Token, next.Owner, next.Holder, next.Identity); err != nil {
-		return false, err
+	if err := next.CheckTexts(); err != nil {
+		return false, s.errorf("row %d: %w", next.WorkerID, err)
 	}
 	err = s.locked(ctx, func(f *folder) error {
 		if !f.state.Rows[next.WorkerID].Same(old) {
@@ -119,16 +118,6 @@ func (s *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Du
 		return f.write()
 	})
 	return ok && err == nil, err
-}
-
-// checkTexts rejects texts that are not UTF-8, since JSON would change them.
-func (s *leases) checkTexts(record string, texts ...string) error {
-	for _, text := range texts {
-		if !utf8.ValidString(text) {
-			return s.errorf("%s: text %q, allowed: UTF-8", record, text)
-		}
-	}
-	return nil
 }
 
 // locked calls f while it holds the lock of the folder.

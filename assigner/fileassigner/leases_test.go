@@ -60,20 +60,6 @@ func unmount(t *testing.T, dir string) (mount func()) {
 	return func() { rename(away, dir) }
 }
 
-func TestLeasesConform(t *testing.T) {
-	assignertest.Run(t, func(t *testing.T) assignertest.AssignerFixture {
-		dir := diskFolder(t)
-		return assignertest.AssignerFixture{
-			Assigner: func(holder string) assigner.Assigner {
-				return assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{Owner: holder})
-			},
-			Guarantee: assigner.GuaranteeFenced,
-			Reusable:  true,
-			Pinned:    true,
-		}
-	})
-}
-
 // heldFolder returns the folder of a store with some rows, and one of them.
 func heldFolder(t *testing.T) (dir string, row leasestore.Row) {
 	t.Helper()

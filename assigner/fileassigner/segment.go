@@ -38,7 +38,6 @@ type counters struct {
 	cfg SegmentConfig
 }
 
-// Advance implements segment.Source.
 func (c *counters) Advance(ctx context.Context, name string, n int64) (r segment.Range, err error) {
 	if err := leasestore.CheckNamespace(name); err != nil {
 		return r, c.errorf("counter: %w", err)

@@ -110,7 +110,7 @@ func (c Cluster) check() error {
 	var errs []error
 	mistake := func(format string, args ...any) { errs = append(errs, fmt.Errorf("k8sassigner: "+format, args...)) }
 	if c.Client == nil {
-		mistake("Client is nil, allowed: any; see InCluster")
+		mistake("Client is required; see InCluster")
 	}
 	if u, err := url.Parse(c.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		mistake("URL %q, allowed: http or https with a host, and no user, query or fragment", redact(c.URL))

@@ -56,7 +56,7 @@ func (r *refusal) advice() string {
 		return ""
 	case says(`User "system:anonymous"`):
 		return "the request had no token: use the Client of InCluster, or one that adds credentials"
-	case says("exceeded quota") || says("failed quota"):
+	case says("exceeded quota"):
 		return "raise the ResourceQuota of the Kubernetes namespace: each worker ID takes a Lease object"
 	case says(" cannot "):
 		return "grant the service account get, list, create and update on leases of coordination.k8s.io"

@@ -17,11 +17,8 @@ import (
 //
 //	numbers := assigner.Leased(k8sassigner.LeaseStore(cluster, "orders"), assigner.LeaseConfig{})
 //
-// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
-// IDs meet in one table or message use the same namespace, in the same Kubernetes namespace. A name
-// that differs from an existing namespace only in letter case is rejected with
-// [leasestore.ErrOverlap]. The store implements [leasestore.Namespaced]; its methods return the
-// mistakes in the arguments of LeaseStore.
+// [kvassigner.LeaseStore] makes the store, and says which namespaces are allowed. Services that
+// share a namespace use the same Kubernetes namespace.
 //
 // The store returns an error when a write may have taken effect, and does not retry it. Without a
 // deadline a call may wait for the API server as long as the client does.
@@ -34,7 +31,6 @@ func LeaseStore(cluster Cluster, namespace string) leasestore.Store {
 // A store keeps a key of package kvassigner in a Lease object.
 type store struct{ cluster Cluster }
 
-// Check implements [kvassigner.Checker].
 func (c *store) Check(string) error { return c.cluster.check() }
 
 // String names the store in errors and log records.

@@ -55,7 +55,7 @@ func TestStore(t *testing.T) {
 }
 
 func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
-	stores.Fail(t, k8sassigner.LeaseStore(k8sassigner.Cluster{}, ""), "Client is nil", `URL ""`, `Namespace ""`, `namespace ""`)
+	stores.Fail(t, k8sassigner.LeaseStore(k8sassigner.Cluster{}, ""), "Client is required", `URL ""`, `Namespace ""`, `namespace ""`)
 	for url, want := range map[string]string{
 		"https://me:hunter2@host":     `URL "https://me:xxxxx@host"`,
 		"https://me:hunter2@host\x7f": `URL "…"`,

@@ -2,7 +2,6 @@ package kvassigner
 
 import (
 	"context"
-	"sync"
 	"time"
 )
 
@@ -15,67 +14,47 @@ const (
 	seenStep = time.Second / 2
 )
 
-// A clock is the last reading of the store's clock.
-type clock struct {
-	mu       sync.Mutex
+// A reading is the store's clock at one moment.
+type reading struct {
 	store    time.Time
 	host     time.Time // when the store's answer was here
 	timeless bool      // the store does not report its clock
 }
 
-func (c *clock) set(now time.Time, timeless bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.store, c.host, c.timeless = now, time.Now(), timeless
-}
+// old compares wall times: a host that slept may have the same monotonic time.
+func (r reading) old() bool { return time.Now().Round(0).Sub(r.host.Round(0)).Abs() >= clockAge }
 
-// read returns the present time by the store's clock, and false when the last reading is too old.
-// The time is never ahead of the store's clock, which may count in whole seconds.
-func (c *clock) read() (now time.Time, timeless, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	host := time.Now()
-	since := host.Sub(c.host)
-	// A host that slept has another wall time, and perhaps the same monotonic time.
-	ok = since < clockAge && host.Round(0).Sub(c.host.Round(0)).Abs() < clockAge
-	return c.store.Add(since).Truncate(time.Second), c.timeless, ok
-}
-
-// now returns the present time by the store's clock, and whether that is this host's clock.
+// now returns the present time by the store's clock, and whether that is this host's clock. The
+// time is never ahead of the store's clock, which may count in whole seconds.
 func (l *leases) now(ctx context.Context) (time.Time, bool, error) {
-	if now, timeless, ok := l.clock.read(); ok {
-		return now, timeless, nil
+	r := l.clock.Load()
+	if r == nil || r.old() {
+		if _, err := l.Status(ctx); err != nil {
+			return time.Time{}, false, err
+		}
+		r = l.clock.Load()
 	}
-	if _, err := l.Status(ctx); err != nil {
-		return time.Time{}, false, err
-	}
-	now, timeless, _ := l.clock.read()
-	return now, timeless, nil
+	return r.store.Add(time.Since(r.host)).Truncate(time.Second), r.timeless, nil
 }
 
 // startWrite returns the present time by the store's clock. On a store without one it records the
 // time of this host, so that a host whose clock is behind gets [leasestore.ErrClockSkew].
 func (l *leases) startWrite(ctx context.Context) (time.Time, error) {
-	if l.err != nil {
-		return time.Time{}, l.err
-	}
 	now, timeless, err := l.now(ctx)
-	for done := !timeless; err == nil && !done; {
-		done, err = l.see(ctx)
+	if timeless {
+		err = l.see(ctx)
 	}
 	return now, err
 }
 
-// see reports whether the stored time of the last write is about the present. It also lowers a time
-// that is ahead of this host's clock, or one wrong clock would stop the namespace for good.
-func (l *leases) see(ctx context.Context) (bool, error) {
+// see sets the stored time of the last write to the present, unless it is about that already. It
+// also lowers a time that is ahead of this host's clock, or one wrong clock would stop the
+// namespace for good. It leaves the time alone if another process has just written its own.
+func (l *leases) see(ctx context.Context) error {
 	stored, revision, err := get[time.Time](ctx, l, l.seenKey())
-	if err != nil {
-		return false, err
+	if err != nil || time.Since(stored.Value).Abs() < seenStep {
+		return err
 	}
-	now := time.Now()
-	if now.Sub(stored.Value).Abs() < seenStep {
-		return true, nil
-	}
-	return put(ctx, l, l.seenKey(), newRecord(now.UTC()), revision)
+	_, err = put(ctx, l, l.seenKey(), newRecord(time.Now()), revision)
+	return err
 }

@@ -3,7 +3,9 @@ package kvassigner_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,12 +23,13 @@ type crowd struct {
 	held, expired []byte
 }
 
-// newCrowd returns a crowd whose meta row says that all rows were given out.
-func newCrowd(t *testing.T, rows int64, free func(int64) bool) (*crowd, leasestore.Store) {
+// newCrowd returns a crowd whose meta row says that all rows from first on were given out.
+func newCrowd(t *testing.T, first, rows int64, free func(int64) bool) (*crowd, leasestore.Store) {
 	t.Helper()
 	c := &crowd{memory: newMemory(), rows: rows, free: free}
 	s := kvassigner.LeaseStore(c, namespace)
-	if ok, err := s.SwapMeta(t.Context(), leasestore.Meta{}, leasestore.Meta{Version: 1, Token: "T", NextWorkerID: rows}); !ok || err != nil {
+	meta := leasestore.Meta{Version: 1, Token: "T", FirstWorkerID: first, NextWorkerID: rows}
+	if ok, err := s.SwapMeta(t.Context(), leasestore.Meta{}, meta); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	row := stores.Sample()
@@ -59,22 +62,24 @@ func (c *crowd) List(_ context.Context, prefix string) (entries []kvassigner.Ent
 func TestExpiredReadsABoundedNumberOfRows(t *testing.T) {
 	const many = 4_000_000
 	for name, tt := range map[string]struct {
-		rows  int64
-		every int64 // worker IDs that it divides are free
-		n     int
-		found int
-		lists int // at most
+		first, rows int64
+		every       int64 // worker IDs that it divides are free
+		n           int
+		found       int
+		lists       int // at most
 	}{
-		"all are free":             {many, 1, 1000, 1000, 1},
-		"one in 20 is free":        {many, 20, 256, 256, 6},
-		"one in 20, many wanted":   {many, 20, 2048, 1600, 32},
-		"worker 0 alone":           {30_001, 40_000, 256, 1, 31},
-		"few rows, none wanted":    {30_000, 1, 0, 0, 0},
-		"few rows, fewer than 0":   {30_000, 1, -1, 0, 0},
-		"no rows that are counted": {0, 1, 256, 0, 0},
+		"all are free":               {0, many, 1, 1000, 1000, 1},
+		"one in 20 is free":          {0, many, 20, 256, 256, 6},
+		"one in 20, many wanted":     {0, many, 20, 2048, 1600, 32},
+		"worker 0 alone":             {0, 30_001, 40_000, 256, 1, 31},
+		"one full folder":            {0, 1000, 1000, 256, 1, 1},
+		"one row in a second folder": {0, 1001, 1000, 256, 2, 2},
+		"one row, far from 0":        {50_000, 50_001, 1, 256, 1, 1},
+		"few rows, none wanted":      {0, 30_000, 1, 0, 0, 0},
+		"no rows that are counted":   {0, 0, 1, 256, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, s := newCrowd(t, tt.rows, func(w int64) bool { return w%tt.every == 0 })
+			c, s := newCrowd(t, tt.first, tt.rows, func(w int64) bool { return w%tt.every == 0 })
 			got, err := s.Expired(t.Context(), tt.n)
 			if err != nil || len(got) != tt.found {
 				t.Errorf("%d rows, %v; want %d", len(got), err, tt.found)
@@ -95,34 +100,48 @@ func TestExpiredReadsABoundedNumberOfRows(t *testing.T) {
 
 // Calls that find nothing go on with other folders, until they have seen them all.
 func TestExpiredGoesRound(t *testing.T) {
-	const rows = 100_000
-	for _, free := range []int64{0, 50_500, rows - 1} {
-		c, s := newCrowd(t, rows, func(w int64) bool { return w == free })
-		var found []leasestore.Row
-		for range 4 { // of 32 folders each
-			got, err := s.Expired(t.Context(), 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			found = append(found, got...)
+	c, s := newCrowd(t, 0, 100_000, func(int64) bool { return false })
+	for range 4 { // of 32 folders each
+		if got, err := s.Expired(t.Context(), 1); err != nil || len(got) > 0 {
+			t.Fatalf("rows %+v, %v; want none", got, err)
 		}
-		if len(found) == 0 || found[0].WorkerID != free {
-			t.Errorf("rows %+v, want %d, in %d folders", found, free, len(c.lists))
-		}
+	}
+	slices.Sort(c.lists)
+	if seen := len(slices.Compact(c.lists)); seen != 100 {
+		t.Errorf("%d folders read, want all 100", seen)
 	}
 }
 
 func TestExpiredBeginsAtDifferentRows(t *testing.T) {
-	c, _ := newCrowd(t, 500, func(int64) bool { return true })
-	first := make(map[int64]bool)
+	c, _ := newCrowd(t, 0, 500_000, func(int64) bool { return true })
+	folders, rows := make(map[int64]bool), make(map[int64]bool)
 	for range 20 {
 		got, err := kvassigner.LeaseStore(c, namespace).Expired(t.Context(), 1)
 		if err != nil || len(got) != 1 {
 			t.Fatalf("Expired(1): %v, %v", got, err)
 		}
-		first[got[0].WorkerID] = true
+		folders[got[0].WorkerID/1000], rows[got[0].WorkerID%1000] = true, true
 	}
-	if len(first) < 10 {
-		t.Errorf("20 calls began at %d rows, want 10 at least", len(first))
+	if len(folders) < 10 || len(rows) < 10 {
+		t.Errorf("20 calls began in %d folders at %d rows, want 10 at least", len(folders), len(rows))
+	}
+}
+
+type noList struct{ *crowd }
+
+func (noList) List(context.Context, string) ([]kvassigner.Entry, error) { return nil, errDown }
+
+type noStatus struct{ *crowd }
+
+func (noStatus) Status(context.Context) (leasestore.Status, error) {
+	return leasestore.Status{}, errDown
+}
+
+func TestExpiredFailsWithItsReads(t *testing.T) {
+	c, _ := newCrowd(t, 0, 10, func(int64) bool { return true })
+	for _, kv := range []kvassigner.KV{noList{c}, noStatus{c}} {
+		if got, err := kvassigner.LeaseStore(kv, namespace).Expired(t.Context(), 1); got != nil || !errors.Is(err, errDown) {
+			t.Errorf("%T: rows %+v, %v; want the error", kv, got, err)
+		}
 	}
 }

@@ -3,8 +3,8 @@ package kvassigner
 import (
 	"context"
 	"slices"
-	"sync"
-	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // atOnce is the largest number of calls that GetAll makes at once.
@@ -14,27 +14,20 @@ const atOnce = 64
 // whose store lists names without values implements List with it. It returns the first error of
 // get, and then cancels the context of the other calls.
 func GetAll(ctx context.Context, keys []string, get func(ctx context.Context, key string) (value []byte, revision string, err error)) ([]Entry, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	found := make([]Entry, len(keys))
-	var next atomic.Int64
-	var calls sync.WaitGroup
-	for range min(atOnce, len(keys)) {
-		calls.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(keys)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				value, revision, err := get(ctx, keys[i])
-				switch {
-				case err != nil:
-					cancel(err)
-				case revision != "":
-					found[i] = Entry{Key: keys[i], Value: value}
-				}
+	calls, ctx := errgroup.WithContext(ctx)
+	calls.SetLimit(atOnce)
+	for i, key := range keys {
+		calls.Go(func() error {
+			value, revision, err := get(ctx, key)
+			if revision != "" {
+				found[i] = Entry{Key: key, Value: value}
 			}
+			return err
 		})
 	}
-	calls.Wait()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	if err := calls.Wait(); err != nil {
+		return nil, err
 	}
 	return slices.DeleteFunc(found, func(e Entry) bool { return e.Key == "" }), nil
 }

@@ -5,17 +5,27 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
+const (
+	// metas is the prefix of the keys of all meta rows, and of no other keys.
+	metas = "meta/"
+	// mostFolders is the largest number of folders that a call of Expired lists.
+	mostFolders = 32
+)
+
 // LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
-// [assigner.Fenced]. A namespace has 1 to 64 characters: letters, digits, dot, underscore and
-// hyphen. A name that differs from an existing namespace only in letter case is rejected with
-// [leasestore.ErrOverlap]. The store implements [leasestore.Namespaced]. Its methods return the
-// mistakes in the arguments of LeaseStore, and wrap the errors of kv.
+// [assigner.Fenced]. The store implements [leasestore.Namespaced]. Its methods return the mistakes
+// in the arguments of LeaseStore, and wrap the errors of kv.
+//
+// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
+// IDs meet in one table or message use the same namespace. A name that differs from an existing
+// namespace only in letter case is rejected with [leasestore.ErrOverlap].
 //
 // Any number of goroutines may use the store at once.
 func LeaseStore(kv KV, namespace string) leasestore.Store {
@@ -25,7 +35,7 @@ func LeaseStore(kv KV, namespace string) leasestore.Store {
 		l.err = errors.Join(c.Check(namespace), l.err)
 	}
 	if kv == nil {
-		l.err = errors.Join(errors.New("kvassigner: kv is nil, allowed: any"), l.err)
+		l.err = errors.Join(errors.New("kvassigner: kv is required"), l.err)
 	}
 	return l
 }
@@ -34,8 +44,8 @@ type leases struct {
 	kv        KV
 	err       error // of the arguments of LeaseStore
 	namespace string
-	clock     clock
-	block     atomic.Uint64 // where the next call of Expired starts
+	clock     atomic.Pointer[reading] // the last one
+	block     atomic.Uint64           // where the next call of Expired starts
 }
 
 // String names the store in log records.
@@ -79,7 +89,7 @@ func (l *leases) Status(ctx context.Context) (leasestore.Status, error) {
 		}
 		status.Now, status.Seen = time.Now(), seen.Value
 	}
-	l.clock.set(status.Now, timeless)
+	l.clock.Store(&reading{status.Now, time.Now(), timeless})
 	return status, nil
 }
 
@@ -92,6 +102,34 @@ func (l *leases) List(ctx context.Context) ([]leasestore.Row, error) {
 	return list[leasestore.Row](ctx, l, l.workers())
 }
 
+// Expired starts at a random folder, so that processes that start at once find different rows, and
+// wraps around. The next call goes on where it stopped. It leaves out rows that the meta row does
+// not count.
+func (l *leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
+	meta, err := l.LoadMeta(ctx)
+	if meta.NextWorkerID <= meta.FirstWorkerID { // so it is beside an error, too
+		return nil, err
+	}
+	first, last := meta.FirstWorkerID/BlockSize, (meta.NextWorkerID-1)/BlockSize
+	all := uint64(last - first + 1)
+	start := l.block.Load()
+	var found []leasestore.Row
+	for i := uint64(0); i < min(all, mostFolders) && len(found) < n; i++ {
+		rows, err := list[leasestore.Row](ctx, l, l.folder(first+int64((start+i)%all)))
+		if err != nil {
+			return nil, err
+		}
+		now, _, err := l.now(ctx)
+		if err != nil {
+			return nil, err
+		}
+		l.block.Add(1)
+		found = append(found, slices.DeleteFunc(rows, func(r leasestore.Row) bool { return r.Expires.After(now) })...)
+	}
+	rand.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
+	return found[:min(n, len(found))], nil
+}
+
 func (l *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
 	now, err := l.startWrite(ctx)
 	if err != nil {
@@ -99,10 +137,64 @@ func (l *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Du
 	}
 	next.Expires = now.Add(ttl).UTC()
 	key := l.rowKey(next.WorkerID)
-	if err := checkTexts(key, next.Token, next.Owner, next.Holder, next.Identity); err != nil {
-		return false, err
+	if err := next.CheckTexts(); err != nil {
+		return false, fmt.Errorf("kvassigner: key %s: %w", key, err)
 	}
 	return swap(ctx, l, key, next, func(stored leasestore.Row) (bool, error) { return stored.Same(old), nil })
+}
+
+// A namedMeta is the meta row of a namespace with its exact name; the key has the name in lower
+// case.
+type namedMeta struct {
+	Name string
+	Meta leasestore.Meta
+}
+
+// Namespace implements [leasestore.Namespaced].
+func (l *leases) Namespace() string { return l.namespace }
+
+// Namespaces implements [leasestore.Namespaced].
+func (l *leases) Namespaces(ctx context.Context) (map[string]leasestore.Meta, error) {
+	all, err := list[namedMeta](ctx, l, metas)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string]leasestore.Meta, len(all))
+	for _, m := range all {
+		found[m.Name] = m.Meta
+	}
+	return found, nil
+}
+
+// LoadMeta returns the zero Meta if the namespace does not exist, also when there is another one
+// whose name differs only in letter case.
+func (l *leases) LoadMeta(ctx context.Context) (leasestore.Meta, error) {
+	stored, _, err := get[namedMeta](ctx, l, l.metaKey())
+	if err != nil || stored.Value.Name != l.namespace {
+		return leasestore.Meta{}, err
+	}
+	return stored.Value.Meta, nil
+}
+
+// SwapMeta returns ErrOverlap instead of creating a namespace whose name differs from an
+// existing one only in letter case.
+func (l *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool, error) {
+	if _, err := l.startWrite(ctx); err != nil {
+		return false, err
+	}
+	key := l.metaKey()
+	if err := next.CheckTexts(); err != nil {
+		return false, fmt.Errorf("kvassigner: key %s: %w", key, err)
+	}
+	return swap(ctx, l, key, namedMeta{l.namespace, next}, func(stored namedMeta) (bool, error) {
+		switch {
+		case stored.Name == l.namespace || stored.Name == "":
+			return stored.Meta.Same(old), nil
+		case old != (leasestore.Meta{}):
+			return false, nil
+		}
+		return false, fmt.Errorf("kvassigner: key %s: %w", key, leasestore.CheckNamespaceTwin(l.namespace, stored.Name))
+	})
 }
 
 // explain names the store, and adds the end of the context, which the error of a KV need not

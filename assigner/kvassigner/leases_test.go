@@ -47,50 +47,58 @@ type picky struct{ *memory }
 
 func (picky) Check(namespace string) error { return fmt.Errorf("%q is not for me", namespace) }
 
+// honest is a KV that returns the error of the context.
+type honest struct{ *memory }
+
+func (honest) Get(ctx context.Context, _ string) ([]byte, string, error) { return nil, "", ctx.Err() }
+
 func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
-	stores.Fail(t, kvassigner.LeaseStore(nil, "ä"), "kv is nil", `namespace "ä", allowed: 1 to 64`)
+	stores.Fail(t, kvassigner.LeaseStore(nil, "ä"), "kv is required", `namespace "ä", allowed: 1 to 64`)
 	stores.Fail(t, kvassigner.LeaseStore(picky{newMemory()}, "a/b"), `"a/b" is not for me`, "allowed: 1 to 64")
 	m := newMemory()
 	s := kvassigner.LeaseStore(m, namespace)
 	m.before = func(string) { m.takeDown(t) }
-	_, errSwap := s.Swap(t.Context(), leasestore.Row{}, stores.Sample(), time.Hour)
+	ok, errSwap := s.Swap(t.Context(), leasestore.Row{}, stores.Sample(), time.Hour)
 	_, errStatus := s.Status(t.Context())
+	timeless := newMemory()
+	timeless.now, timeless.before = nil, func(string) { timeless.takeDown(t) }
+	_, errSeen := kvassigner.LeaseStore(timeless, namespace).Swap(t.Context(), leasestore.Row{}, stores.Sample(), time.Hour)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, errEnded := s.Load(ended, 4007)
+	_, errHonest := kvassigner.LeaseStore(honest{m}, namespace).Load(ended, 4007)
 	for want, err := range map[string]error{
-		"cannot write " + rowKey(4007) + ": the store is down": errSwap,
+		"cannot write " + rowKey(4007) + ": the store is down":   errSwap,
+		"cannot write seen/" + namespace + ": the store is down": errSeen,
 		"the store is down": errStatus,
 		"cannot read " + rowKey(4007) + ": request failed (context canceled)": errEnded,
+		"cannot read " + rowKey(4007) + ": context canceled":                  errHonest,
 	} {
 		if want = "kvassigner: memory at ram:1: " + want; err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if !errors.Is(errEnded, context.Canceled) || !errors.Is(errSwap, errDown) {
-		t.Errorf("%v, %v; want context.Canceled and errDown", errEnded, errSwap)
+	if !errors.Is(errEnded, context.Canceled) || ok || !errors.Is(errSwap, errDown) {
+		t.Errorf("%v, %v, %v; want context.Canceled, false and errDown", errEnded, ok, errSwap)
 	}
-	if got, want := fmt.Sprint(s), fmt.Sprintf("memory at ram:1, namespace %q", namespace); got != want {
-		t.Errorf("the store is called %s, want %s", got, want)
+	got := fmt.Sprint(s, "; ", kvassigner.LeaseStore(picky{m}, "a/b")) // String needs arguments that are allowed
+	if want := fmt.Sprintf(`memory at ram:1, namespace %q; kvassigner_test.picky, namespace "a/b"`, namespace); got != want {
+		t.Errorf("the stores are called %s, want %s", got, want)
 	}
 }
 
-// The conformance suite checks that other texts are kept, or refused.
-func TestSwapNamesTheTextsThatDoNotFit(t *testing.T) {
-	s := kvassigner.LeaseStore(newMemory(), namespace)
-	for _, change := range []func(*leasestore.Row){
-		func(r *leasestore.Row) { r.Token = "\xff" },
-		func(r *leasestore.Row) { r.Owner = "a\xffb" },
-		func(r *leasestore.Row) { r.Holder = "\xfe" },
-		func(r *leasestore.Row) { r.Identity = "\xc3" },
-		func(r *leasestore.Row) { r.Owner = strings.Repeat("x", 1<<14) },
-	} {
-		row := stores.Sample()
-		change(&row)
-		ok, err := s.Swap(t.Context(), leasestore.Row{}, row, time.Hour)
-		if ok || err == nil || !strings.Contains(err.Error(), rowKey(4007)) || !strings.Contains(err.Error(), "allowed: ") {
-			t.Errorf("Swap for %.80v: %v, %v; want an error", row, ok, err)
-		}
+func TestSwapRefusesARowThatIsTooLong(t *testing.T) {
+	m := newMemory()
+	s := kvassigner.LeaseStore(m, namespace)
+	row := stores.Create(t, s, stores.Sample(), time.Hour)
+	next := row
+	next.Owner += strings.Repeat("x", kvassigner.MaxValue-len(m.values[rowKey(4007)]))
+	if ok, err := s.Swap(t.Context(), row, next, time.Hour); !ok || err != nil {
+		t.Errorf("the longest row: %v, %v; want true", ok, err)
+	}
+	next.Owner += "x"
+	if ok, err := s.Swap(t.Context(), row, next, time.Hour); ok || err == nil || !strings.Contains(err.Error(), rowKey(4007)+": its texts take 16385 bytes, allowed: 16384") {
+		t.Errorf("a longer row: %v, %v; want an error", ok, err)
 	}
 }
 
@@ -109,15 +117,20 @@ func TestLeaseStoreRefusesForeignRecords(t *testing.T) {
 	} {
 		m := newMemory()
 		m.now = nil
+		s := kvassigner.LeaseStore(m, namespace)
+		stores.Status(t, s) // a swap then has a time, and reads no status
 		if ok, err := m.Put(t.Context(), tt.key, []byte(tt.text), ""); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
-		errs := stores.EveryCall(t.Context(), t, kvassigner.LeaseStore(m, namespace), time.Minute)
+		errs := stores.EveryCall(t.Context(), t, s, time.Minute)
 		for _, i := range tt.calls {
 			err := errs[i]
 			if err == nil || tt.sentinel != nil && !errors.Is(err, tt.sentinel) || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), tt.key) {
 				t.Errorf("%s with %s, call %d: %v; want %q", tt.key, tt.text, i, err, tt.want)
 			}
+		}
+		if kept := string(m.values[tt.key]); kept != tt.text {
+			t.Errorf("%s: %s was replaced by %s", tt.key, tt.text, kept)
 		}
 	}
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
@@ -59,7 +57,7 @@ func get[T any](ctx context.Context, l *leases, key string) (r record[T], revisi
 
 func put[T any](ctx context.Context, l *leases, key string, r record[T], revision string) (bool, error) {
 	value, err := json.Marshal(r)
-	if err == nil && len(value) > MaxValue {
+	if len(value) > MaxValue {
 		err = fmt.Errorf("its texts take %d bytes, allowed: %d in all", len(value), MaxValue)
 	}
 	if err != nil {
@@ -93,7 +91,7 @@ func list[T any](ctx context.Context, l *leases, prefix string) ([]T, error) {
 }
 
 // swap writes next if holds accepts the stored value of the key, or the zero value when the key
-// does not exist.
+// does not exist. holds returns false beside an error.
 func swap[T any](ctx context.Context, l *leases, key string, next T, holds func(T) (bool, error)) (bool, error) {
 	mine := newRecord(next)
 	for {
@@ -104,7 +102,7 @@ func swap[T any](ctx context.Context, l *leases, key string, next T, holds func(
 		if stored.Swap == mine.Swap {
 			return true, nil // a client that sent the write twice got the answer to the second one
 		}
-		if ok, err := holds(stored.Value); !ok || err != nil {
+		if ok, err := holds(stored.Value); !ok {
 			return false, err
 		}
 		// After false, another process has written the key, perhaps only to renew the row with the
@@ -112,19 +110,5 @@ func swap[T any](ctx context.Context, l *leases, key string, next T, holds func(
 		if ok, err := put(ctx, l, key, mine, revision); ok || err != nil {
 			return ok, err
 		}
-		if err := ctx.Err(); err != nil {
-			return false, l.explain(ctx, "write "+key, err)
-		}
 	}
-}
-
-// checkTexts rejects texts that are not UTF-8, since JSON would change them.
-func checkTexts(key string, texts ...string) error {
-	var errs []error
-	for _, text := range texts {
-		if !utf8.ValidString(text) {
-			errs = append(errs, fmt.Errorf("kvassigner: key %s: text %q, allowed: UTF-8", key, text))
-		}
-	}
-	return errors.Join(errs...)
 }

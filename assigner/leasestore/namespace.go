@@ -2,20 +2,17 @@ package leasestore
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
-const longestNamespace = 64
+var allowedNamespace = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,64}$`)
 
 // CheckNamespace returns an error unless name consists of 1 to 64 ASCII letters, digits, dots,
 // underscores and hyphens, which every store keeps unchanged. Stores call it.
 func CheckNamespace(name string) error {
-	foreign := func(r rune) bool {
-		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		return !letter && (r < '0' || r > '9') && r != '.' && r != '_' && r != '-'
-	}
-	if name == "" || len(name) > longestNamespace || strings.ContainsFunc(name, foreign) {
-		return fmt.Errorf("leasestore: namespace %q, allowed: 1 to %d of the characters a-z A-Z 0-9 . _ -", name, longestNamespace)
+	if !allowedNamespace.MatchString(name) {
+		return fmt.Errorf("leasestore: namespace %q, allowed: 1 to 64 of the characters a-z A-Z 0-9 . _ -", name)
 	}
 	return nil
 }

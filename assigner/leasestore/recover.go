@@ -5,14 +5,17 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/storecall"
 )
 
-// recoveringPrefix starts the token of a meta row while a recovery is under way. The lead of the
-// recovery follows, in units.
+// recoveringFormat is the start of the token of a meta row while a recovery is under way, with the
+// lead of the recovery in units.
 const (
 	recoveringPrefix = "recovering-"
 	recoveringFormat = recoveringPrefix + "%d-"
@@ -50,46 +53,12 @@ func (m Meta) recovered() int64 {
 // and adds it only once. With a larger lead it begins anew. Assign on the namespace returns an
 // error until Recover has returned nil.
 func Recover(ctx context.Context, store Store, lead time.Duration) error {
-	if lead < 0 {
-		return fmt.Errorf("leasestore: Recover: lead %v, allowed: 0 or more", lead)
-	}
-	status, err := store.Status(ctx)
-	if err != nil {
-		return fmt.Errorf("leasestore: Recover: read the status of the store: %w", err)
-	}
-	if status.Lossy {
-		return errors.New("leasestore: Recover: the store is lossy and quarantines every claim: there is nothing to recover")
-	}
-	r := &recovery{ctx: ctx, store: store, identity: status.Identity}
-	if err := r.raiseMeta(status.Now, lead); err != nil {
-		return fmt.Errorf("leasestore: Recover: the meta row: %w", err)
-	}
-	rows, err := store.List(ctx)
-	if err != nil {
-		return fmt.Errorf("leasestore: Recover: list the rows: %w", err)
-	}
-	there := make(map[int64]bool, len(rows))
-	for _, row := range rows {
-		there[row.WorkerID] = true
-		if err := r.raiseRow(row); err != nil {
-			return fmt.Errorf("leasestore: Recover: row %d: %w", row.WorkerID, err)
-		}
-	}
-	for number := r.meta.FirstWorkerID; number < r.meta.NextWorkerID; number++ {
-		if there[number] {
-			continue
-		}
-		if err := r.createRow(number); err != nil {
-			return fmt.Errorf("leasestore: Recover: row %d: %w", number, err)
-		}
-	}
-	if err := r.end(); err != nil {
-		return fmt.Errorf("leasestore: Recover: the meta row: %w", err)
+	r := &recovery{ctx: ctx, store: store}
+	if err := r.run(lead); err != nil {
+		return fmt.Errorf("leasestore: Recover: %w", err)
 	}
 	return nil
 }
-
-var errEmptyNamespace = errors.New("it does not exist: the namespace was never used, or its rows were deleted, which must never happen")
 
 // A recovery is one call of Recover.
 type recovery struct {
@@ -100,16 +69,34 @@ type recovery struct {
 	now, lead, max int64
 }
 
+func (r *recovery) run(lead time.Duration) error {
+	if lead < 0 {
+		return fmt.Errorf("lead %v, allowed: 0 or more", lead)
+	}
+	status, err := r.store.Status(r.ctx)
+	if err != nil {
+		return fmt.Errorf("read the status of the store: %w", err)
+	}
+	if status.Lossy {
+		return errors.New("the store is lossy and quarantines every claim: there is nothing to recover")
+	}
+	r.identity = status.Identity
+	if err := r.raiseMeta(status.Now, lead); err != nil {
+		return err
+	}
+	if err := r.raiseRows(); err != nil {
+		return err
+	}
+	return r.end()
+}
+
 // raiseMeta runs first: rows that are created later start above the fence of the namespace. Its
 // token records the lead by which the fence was raised, and marks the rows that are done.
 func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
-	for {
-		old, err := r.store.LoadMeta(r.ctx)
-		if err != nil && !errors.Is(err, ErrOverlap) {
-			return err
-		}
+	old, err := r.loadMeta()
+	for err == nil {
 		if old.Version == 0 {
-			return errEmptyNamespace
+			return errors.New("the meta row does not exist: the namespace was never used, or its rows were deleted, which must never happen")
 		}
 		alloc, err := bitsalloc.New(old.Layout, old.Epoch)
 		if err != nil {
@@ -121,69 +108,87 @@ func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
 			r.meta, r.lead = old, begun
 			return nil
 		}
-		next := old
-		next.Version++
-		next.Fence = r.above(old.Fence)
-		next.Token = fmt.Sprintf(recoveringFormat, r.lead) + rand.Text()
-		next.Identity = r.identity
-		ok, err := r.store.SwapMeta(r.ctx, old, next)
-		r.meta = next
-		if ok || err != nil {
+		r.meta = old
+		r.meta.Fence = r.above(old.Fence)
+		r.meta.Identity = r.identity
+		if old, err = r.swapMeta(old, &r.meta, fmt.Sprintf(recoveringFormat, r.lead)); err != nil {
 			return err
 		}
+		if old.Same(r.meta) {
+			return nil
+		}
 	}
+	return err
 }
 
-// end allows claims on the namespace again.
+// end allows claims on the namespace again. Another call may have ended the recovery.
 func (r *recovery) end() error {
 	next := r.meta
-	next.Version++
-	next.Token = rand.Text()
-	ok, errSwap := r.store.SwapMeta(r.ctx, r.meta, next)
-	if ok && errSwap == nil {
-		return nil
+	found, err := r.swapMeta(r.meta, &next, "")
+	if err == nil && found.Recovering() {
+		return errors.New("another recovery has begun meanwhile; call Recover again")
 	}
-	found, err := r.store.LoadMeta(r.ctx)
-	switch {
-	case err != nil && !errors.Is(err, ErrOverlap):
-		return errors.Join(errSwap, err)
-	case !found.Recovering(): // the answer was lost, or another call has ended the recovery
-		return nil
-	case errSwap != nil:
-		return errSwap
-	}
-	return errors.New("another recovery has begun meanwhile; call Recover again")
+	return err
 }
 
-// raiseRow stores the recovery's token in the row. The row expires at once and counts as free.
-func (r *recovery) raiseRow(old Row) error {
-	for old.Token != r.meta.Token {
-		next := old
-		next.Version++ // or a holder could take the fence for its own renewal
-		next.Fence = r.above(old.Fence)
-		next.Token = r.meta.Token
-		next.Identity = r.identity
-		if ok, err := r.store.Swap(r.ctx, old, next, 0); ok || err != nil {
-			return err
+// swapMeta replaces old by next, with a new version and a new token. It returns the meta row that
+// the store then has.
+func (r *recovery) swapMeta(old Meta, next *Meta, prefix string) (Meta, error) {
+	next.Version++
+	next.Token = prefix + rand.Text()
+	ok, err := r.store.SwapMeta(r.ctx, old, *next)
+	if old, err = storecall.Swapped(ok, err, old, *next, r.loadMeta); err != nil {
+		return old, fmt.Errorf("the meta row: %w", err)
+	}
+	return old, nil
+}
+
+// loadMeta reads the meta row. An overlap keeps out new claims, not a recovery.
+func (r *recovery) loadMeta() (Meta, error) {
+	meta, err := r.store.LoadMeta(r.ctx)
+	if err != nil && !errors.Is(err, ErrOverlap) {
+		return meta, fmt.Errorf("read the meta row: %w", err)
+	}
+	return meta, nil
+}
+
+// raiseRows raises the fences of all rows, and creates the rows that are missing.
+func (r *recovery) raiseRows() error {
+	found, err := r.store.List(r.ctx)
+	if err != nil {
+		return fmt.Errorf("list the rows: %w", err)
+	}
+	rows := make(map[int64]Row)
+	for number := r.meta.FirstWorkerID; number < r.meta.NextWorkerID; number++ {
+		rows[number] = Row{}
+	}
+	for _, row := range found {
+		rows[row.WorkerID] = row
+	}
+	for _, number := range slices.Sorted(maps.Keys(rows)) {
+		if err := r.raiseRow(number, rows[number]); err != nil {
+			return fmt.Errorf("row %d: %w", number, err)
 		}
-		found, err := r.store.Load(r.ctx, old.WorkerID)
-		switch {
-		case err != nil:
-			return err
-		case found.Version == 0:
-			return ErrRowMissing
-		}
-		old = found
 	}
 	return nil
 }
 
-// createRow creates a row for a worker ID without one. If the row exists by now, its fence is
-// raised already.
-func (r *recovery) createRow(number int64) error {
-	row := Row{WorkerID: number, Version: 1, Fence: r.meta.Fence, Token: r.meta.Token, Identity: r.identity}
-	_, err := r.store.Swap(r.ctx, Row{}, row, 0)
-	return err
+// raiseRow stores the recovery's token in the row. The row expires at once and counts as free.
+func (r *recovery) raiseRow(number int64, row Row) (err error) {
+	for row.Token != r.meta.Token {
+		next := row
+		next.WorkerID = number
+		next.Version++ // or a holder could take the fence for its own renewal
+		next.Fence = r.above(row.Fence)
+		if row.Version == 0 {
+			next.Fence = r.meta.Fence
+		}
+		next.Token, next.Identity = r.meta.Token, r.identity
+		if row, err = swapRow(r.ctx, r.store, row, next, 0); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // above returns the fence that lies lead above fence or above the present, whichever is higher, but

@@ -1,12 +1,13 @@
 package leasestore
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"strings"
+	"time"
+
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 // revokedPrefix starts the token of a row that was revoked and is not offered yet.
@@ -46,24 +47,22 @@ func Revoke(ctx context.Context, store Store, workerID int64) (Row, error) {
 		next.Token = revokedPrefix + rand.Text()
 		ttl := max(held.Expires.Sub(status.Now), 0)
 		next.Expires = status.Now.Add(ttl)
-		ok, errSwap := store.Swap(ctx, held, next, ttl)
-		if ok && errSwap == nil {
-			return next, nil
-		}
-		found, err := store.Load(ctx, workerID)
+		found, err := swapRow(ctx, store, held, next, ttl)
 		switch {
 		case err != nil:
-			return Row{}, fmt.Errorf("leasestore: Revoke: row %d: %w", workerID, errors.Join(errSwap, err))
+			return Row{}, fmt.Errorf("leasestore: Revoke: row %d: %w", workerID, err)
 		case found.Version == 0:
 			return Row{}, fmt.Errorf("%w: Revoke: row %d: never delete rows: fences are lost with them", ErrRowMissing, workerID)
-		case found.Same(next): // the answer was lost
-			return found, nil
-		case found.Same(held):
-			return Row{}, fmt.Errorf("leasestore: Revoke: row %d: %w", workerID, cmp.Or(errSwap, errors.New("the store does not change the row")))
-		case found.Version != held.Version:
+		case found.Version != held.Version && !found.Same(next):
 			return Row{}, fmt.Errorf("leasestore: Revoke: row %d has a new holder, %q; check the row and call Revoke again if needed", workerID, found.Owner)
 		}
-		held = found // renewed or released meanwhile
+		held = found // unless it is next, renewed or released meanwhile
 	}
 	return held, nil
+}
+
+// swapRow makes a swap and returns the row that the store then has, see [storecall.Swapped].
+func swapRow(ctx context.Context, store Store, old, next Row, ttl time.Duration) (Row, error) {
+	ok, err := store.Swap(ctx, old, next, ttl)
+	return storecall.Swapped(ok, err, old, next, func() (Row, error) { return store.Load(ctx, next.WorkerID) })
 }

@@ -14,7 +14,7 @@
 // duplicate IDs.
 //
 // With fewer than three replicas, or without [Config.SyncAlways], the store is lossy: each claim is
-// quarantined for 90 s by default, and safety depends on clocks, see package redisassigner. Jepsen
+// quarantined for 3 min by default, and safety depends on clocks, see package redisassigner. Jepsen
 // (https://jepsen.io/analyses/nats-2.12.1, December 2025) lost acknowledged writes of NATS 2.12.1
 // with the default sync_interval, and saw replicas that disagreed for good after damage to the
 // files of a minority. The conditions are therefore: three replicas or more, sync_interval: always

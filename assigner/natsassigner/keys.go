@@ -82,7 +82,6 @@ func (k *keys) kv(ctx context.Context) (jetstream.KeyValue, error) {
 	return kv, err
 }
 
-// Get implements [kvassigner.KV].
 func (k *keys) Get(ctx context.Context, key string) ([]byte, string, error) {
 	entry, err := request(ctx, k, func(ctx context.Context, kv jetstream.KeyValue) (jetstream.KeyValueEntry, error) {
 		return kv.Get(ctx, toSubject.Replace(key))

@@ -27,10 +27,8 @@ var bucketName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 // [assigner.Auto] and [assigner.Fenced]. The bucket exists: create its stream with [StreamConfig].
 // A bucket holds any number of namespaces, and no keys of other programs.
 //
-// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
-// IDs meet in one table or message use the same namespace. A name that differs from an existing
-// namespace only in letter case is rejected with [leasestore.ErrOverlap]. The store implements
-// [leasestore.Namespaced]. Its keys are, with = in place of the dots of the name,
+// [kvassigner.LeaseStore] makes the store, and says which namespaces are allowed. The keys are,
+// with = in place of the dots of the name,
 //
 //   - meta.orders, the meta row; the name is in lower case here;
 //   - worker.orders.0000000000000004.007, the row of worker 4,007.
@@ -42,11 +40,10 @@ func LeaseStore(js jetstream.JetStream, bucket, namespace string, cfg Config) le
 	return kvassigner.LeaseStore(&keys{js: js, bucket: bucket, cfg: cfg}, namespace)
 }
 
-// Check implements [kvassigner.Checker].
 func (k *keys) Check(string) error {
 	var errs []error
 	if k.js == nil {
-		errs = append(errs, errors.New("natsassigner: js is nil, allowed: any"))
+		errs = append(errs, errors.New("natsassigner: js is required"))
 	}
 	if !bucketName.MatchString(k.bucket) {
 		errs = append(errs, fmt.Errorf("natsassigner: bucket %q, allowed: one or more of the characters a-z A-Z 0-9 _ -", k.bucket))

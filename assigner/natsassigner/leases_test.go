@@ -45,7 +45,7 @@ func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
 
 func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	server, js := serve(t, 1)
-	stores.Fail(t, natsassigner.LeaseStore(nil, "a.b", "a/b", durable), "js is nil", `bucket "a.b"`, `namespace "a/b"`)
+	stores.Fail(t, natsassigner.LeaseStore(nil, "a.b", "a/b", durable), "js is required", `bucket "a.b"`, `namespace "a/b"`)
 	stores.Fail(t, natsassigner.LeaseStore(js, "", "orders", durable), `bucket ""`)
 	stores.Fail(t, natsassigner.LeaseStore(js, "missing", "orders", durable), "bucket not found", "bucket missing of NATS at "+server.DSN()+": ")
 }

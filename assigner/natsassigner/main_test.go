@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/natsassigner"
-	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -55,7 +55,7 @@ func (h hook) Dial(network, addr string) (net.Conn, error) {
 func create(t *testing.T, js jetstream.JetStream, cfg jetstream.StreamConfig) jetstream.Stream {
 	t.Helper()
 	var s jetstream.Stream
-	poll.Succeeds(t, "a leader", func() (err error) {
+	testkit.Succeeds(t, "a leader", func() (err error) {
 		s, err = js.CreateOrUpdateStream(t.Context(), cfg)
 		return err
 	})
@@ -71,7 +71,7 @@ func namespaces(t *testing.T, dial stores.Dial, servers ...*testserver.Server) f
 		Servers: servers,
 		Dial:    dial,
 		Ready: func(t testing.TB, _ ...*testserver.Server) {
-			poll.Succeeds(t, "the stream", func() error {
+			testkit.Succeeds(t, "the stream", func() error {
 				_, err := admin.Stream(t.Context(), "KV_"+bucket)
 				return err
 			})

@@ -12,7 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/natsassigner"
-	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -43,7 +43,7 @@ authorization { users: [ { user: admin, password: "x" }, { user: ids, password: 
 	conn, js := as("ids")
 	a := assigner.Leased(natsassigner.LeaseStore(js, bucket, "orders", durable), assigner.LeaseConfig{Window: 2 * time.Second, MaxSkew: time.Second})
 	var l assigner.Lease
-	poll.Succeeds(t, "the end of the quarantine", func() (err error) {
+	testkit.Succeeds(t, "the end of the quarantine", func() (err error) {
 		l, err = a.Assign(t.Context(), assignertest.Domain())
 		return err
 	})

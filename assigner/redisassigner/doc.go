@@ -41,7 +41,7 @@
 //
 // The costs:
 //
-//   - A start takes Window plus MaxSkew, 90 s by default, and so does taking another worker ID
+//   - A start takes Window plus MaxSkew, 3 min by default, and so does taking another worker ID
 //     after one was lost. Use NewContext, with a context that lasts longer; New fails with
 //     [assigner.ErrQuarantined].
 //   - A generator cannot run ahead of the server's clock by more than a window. Over a longer time

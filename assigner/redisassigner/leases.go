@@ -18,10 +18,8 @@ import (
 //
 //	numbers := assigner.Leased(redisassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{})
 //
-// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
-// IDs meet in one table or message use the same namespace. A name that differs from an existing
-// namespace only in letter case is rejected with [leasestore.ErrOverlap]. The store implements
-// [leasestore.Namespaced]. Its keys hold JSON in the format of package kvassigner:
+// [kvassigner.LeaseStore] makes the store, and says which namespaces are allowed. The keys hold
+// JSON in the format of that package:
 //
 //   - {uidring}:meta, a hash with the meta rows of all namespaces;
 //   - {uidring}:worker/orders/0000000000000004, a hash with the rows of workers 4,000 to 4,999;
@@ -52,7 +50,6 @@ func hashKey(key string) (hash, field string) {
 	return root + path.Dir(key), path.Base(key)
 }
 
-// Check implements [kvassigner.Checker].
 func (s *store) Check(string) error {
 	const allowed = "allowed: a Client without a cache, or a ClusterClient that reads from primaries"
 	switch c := s.client.(type) {

@@ -10,9 +10,8 @@ import (
 
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/redisassigner"
-	"github.com/uidring/uidring/internal/test/cleanup"
-	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -32,11 +31,11 @@ func TestFaults(t *testing.T) {
 func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	cluster := func(opt *redis.ClusterOptions) redis.UniversalClient {
 		opt.Addrs = []string{"127.0.0.1:1"}
-		return cleanup.Close(t, redis.NewClusterClient(opt), nil)
+		return testkit.Close(t, redis.NewClusterClient(opt), nil)
 	}
 	caching := options("127.0.0.1:1")
 	caching.ClientSideCacheConfig, caching.Protocol = &redis.ClientSideCacheConfig{}, 3
-	ring := cleanup.Close(t, redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}}), nil)
+	ring := testkit.Close(t, redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}}), nil)
 	stores.Fail(t, redisassigner.LeaseStore(nil, "a"), "client is nil")
 	stores.Fail(t, redisassigner.LeaseStore(ring, "a"), "assigner: ", "Ring")
 	stores.Fail(t, redisassigner.LeaseStore(connect(t, caching), "a"), "ClientSideCache")
@@ -51,22 +50,17 @@ func TestLeaseStoreWorksOnACluster(t *testing.T) {
 	if err := admin.ClusterAddSlotsRange(t.Context(), 0, 16383).Err(); err != nil {
 		t.Fatal(err)
 	}
-	poll.Until(t, "the cluster is ready", func() bool {
+	testkit.Until(t, "the cluster is ready", func() bool {
 		info, err := admin.ClusterInfo(t.Context()).Result()
 		return err == nil && strings.Contains(info, "cluster_state:ok")
 	})
 	addUser(t, admin, append(rights(), "+config|get", "+cluster|slots")...)
-	client := cleanup.Close(t, redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{server.Addr()}, Username: "ids", Password: "hunter2", ContextTimeoutEnabled: true}), nil)
+	client := testkit.Close(t, redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{server.Addr()}, Username: "ids", Password: "hunter2", ContextTimeoutEnabled: true}), nil)
 	s := redisassigner.LeaseStore(client, namespace)
-	stores.ListHasAllFolders(t, s, 0, "")
+	// The names of the neighbours begin alike.
+	stores.ListHasAllFolders(t, s, 0, "", redisassigner.LeaseStore(admin, namespace+"0"), redisassigner.LeaseStore(admin, "orders"))
 	if err := errors.Join(stores.EveryCall(t.Context(), t, s, time.Minute)...); err != nil {
 		t.Error(err)
 	}
 	checkFaults(t, s, nil)
-}
-
-// The names of the neighbours begin alike.
-func TestListReturnsTheRowsOfAllFolders(t *testing.T) {
-	client := connect(t, options(testserver.Redis(t).Addr()))
-	stores.ListHasAllFolders(t, redisassigner.LeaseStore(client, "orders"), 0, "", redisassigner.LeaseStore(client, "orders0"), redisassigner.LeaseStore(client, "order"))
 }

@@ -48,7 +48,6 @@ type counters struct {
 	cfg SegmentConfig
 }
 
-// Advance implements segment.Source.
 func (c *counters) Advance(ctx context.Context, name string, n int64) (segment.Range, error) {
 	if err := c.check(ctx, name, n); err != nil {
 		return segment.Range{}, err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/redisassigner"
-	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
@@ -39,7 +39,7 @@ func TestAdvanceOnAnUndurableServerIsRefused(t *testing.T) {
 	refused(source(primary.Addr(), redisassigner.SegmentConfig{}), "connected_slaves=1 (allowed: 0)")
 	refused(source(replica.Addr(), redisassigner.SegmentConfig{AllowUndurable: true}), "connect to the primary")
 	replica.Kill9() // a replica that writes its first file does not stop
-	poll.Until(t, "the primary notices the end of its replica", func() bool {
+	testkit.Until(t, "the primary notices the end of its replica", func() bool {
 		return strings.Contains(admin.Info(t.Context(), "replication").Val(), "connected_slaves:0")
 	})
 	if err := admin.ConfigSet(t.Context(), "appendfsync", "everysec").Err(); err != nil {

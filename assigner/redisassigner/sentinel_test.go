@@ -15,7 +15,7 @@ import (
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/idset"
-	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -65,13 +65,13 @@ func TestLeasedIssuesNoIDTwiceAfterAFailoverThatLostRenewals(t *testing.T) {
 		t.Helper()
 		for i := range drawn {
 			before := drawn[i].Load()
-			poll.Until(t, "all generators issue IDs", func() bool { return drawn[i].Load() >= before+n })
+			testkit.Until(t, "all generators issue IDs", func() bool { return drawn[i].Load() >= before+n })
 		}
 	}
 	everyoneDraws(1)
 	loseWrites(t, primary, replica)
 	admin := connect(t, options(replica.Addr()))
-	poll.Until(t, "the failover", func() bool {
+	testkit.Until(t, "the failover", func() bool {
 		role, err := admin.Do(t.Context(), "ROLE").Slice()
 		return err == nil && role[0] == "master"
 	})
@@ -98,7 +98,7 @@ func loseWrites(t *testing.T, primary, replica *testserver.Server) {
 		t.Fatalf("%d connections to replicas ended: %v", n, err)
 	}
 	before := read(from)
-	poll.Until(t, "a further write", func() bool { return !maps.Equal(before, read(from)) })
+	testkit.Until(t, "a further write", func() bool { return !maps.Equal(before, read(from)) })
 	last := read(from)
 	primary.Kill9()
 	if maps.Equal(last, read(to)) {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -29,7 +28,7 @@ func remote(t *testing.T, handler http.Handler) leasestore.Store {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	return remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{server.URL}}, "orders")
+	return remoteassigner.LeaseStore([]string{server.URL}, "orders", remoteassigner.Config{})
 }
 
 // offer returns a client of a server that has one store.
@@ -110,17 +109,17 @@ func TestLeaseStoreRefusesAnswersOfOthers(t *testing.T) {
 
 func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	for _, tt := range []struct {
-		cfg       remoteassigner.Config
-		namespace string
-		want      []string
+		urls             []string
+		namespace, token string
+		want             []string
 	}{
-		{remoteassigner.Config{}, "", []string{"URLs is empty", `namespace ""`}},
-		{remoteassigner.Config{URLs: []string{"https://me:hunter2@host", "ids:8443"}}, "a/b", []string{`URL "https://me:xxxxx@host"`, `URL "ids:8443"`, `namespace "a/b"`}},
-		{remoteassigner.Config{URLs: []string{"https://host\x7f:hunter2"}}, "orders", []string{`URL "…"`}},
-		{remoteassigner.Config{URLs: []string{"https://host/?token=hunter2"}}, "orders", []string{`URL "https://host/"`}},
-		{remoteassigner.Config{URLs: []string{"https://host"}, Token: "hunter2\n"}, "orders", []string{"Token (not shown), allowed: printable ASCII"}},
+		{nil, "", "", []string{"urls is empty", `namespace ""`}},
+		{[]string{"https://me:hunter2@host", "ids:8443"}, "a/b", "", []string{`URL "https://me:xxxxx@host"`, `URL "ids:8443"`, `namespace "a/b"`}},
+		{[]string{"https://host\x7f:hunter2"}, "orders", "", []string{`URL "…"`}},
+		{[]string{"https://host/?token=hunter2"}, "orders", "", []string{`URL "https://host/"`}},
+		{[]string{"https://host"}, "orders", "hunter2\n", []string{"Token (not shown), allowed: printable ASCII"}},
 	} {
-		stores.Fail(t, remoteassigner.LeaseStore(tt.cfg, tt.namespace), tt.want...)
+		stores.Fail(t, remoteassigner.LeaseStore(tt.urls, tt.namespace, remoteassigner.Config{Token: tt.token}), tt.want...)
 	}
 }
 
@@ -150,7 +149,7 @@ func TestLeaseStoreUsesTheNextServerForTheNextCall(t *testing.T) {
 	defer good.Close()
 	bad := httptest.NewServer(http.NotFoundHandler())
 	bad.Close()
-	s := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{bad.URL, good.URL + "/"}}, "orders")
+	s := remoteassigner.LeaseStore([]string{bad.URL, good.URL + "/"}, "orders", remoteassigner.Config{})
 	row := leasestore.Row{WorkerID: 1, Version: 1, Token: "T"}
 	if ok, err := s.Swap(t.Context(), leasestore.Row{}, row, time.Hour); ok || !errors.Is(err, remoteassigner.ErrUnreachable) || requests.Load() != 0 {
 		t.Errorf("the first call: %v, %v, %d requests; want ErrUnreachable and none", ok, err, requests.Load())
@@ -199,6 +198,7 @@ func TestNewHandlerRefusesOtherRequests(t *testing.T) {
 		{"POST", "/v1/leases/orders/status", json, "", 400},
 		{"POST", "/v1/leases/orders/load", json, `{"workerID":9223372036854775808}`, 400},
 		{"POST", "/v1/leases/orders/load", json, `{"workerID":-1}`, 400},
+		{"POST", "/v1/leases/orders/expired", json, `{"n":-1}`, 400},
 		{"POST", "/v1/leases/orders/load", json, `{"workerID":7,"since":1}`, 400},
 		{"POST", "/v1/leases/orders/load", json, `{"workerID":7}{}`, 400},
 		{"POST", "/v1/leases/orders/swap", json, `{"old":{}}`, 400},
@@ -347,16 +347,5 @@ func TestRenewTakesThreeRequests(t *testing.T) {
 	}
 	if len(requests) != 3 {
 		t.Errorf("%q, want 3 requests", requests)
-	}
-}
-
-// A claim depends on each field of the status.
-func TestStatusPassesAllFieldsOn(t *testing.T) {
-	_, direct := serveFile(t)
-	want := leasestore.Status{Now: time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.UTC), Seen: time.Date(2026, 3, 1, 11, 0, 0, 1, time.UTC),
-		Identity: "some <server> & more", Faults: []string{"sync_binlog=0", "é"}, Lossy: true}
-	got, err := offer(t, fake{Store: direct, status: func() (leasestore.Status, error) { return want, nil }}).Status(t.Context())
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
 }

@@ -19,7 +19,7 @@ func call[T any](ctx context.Context, s *store, method string, q question) (resu
 		return result, s.err
 	}
 	turn := s.turn.Load()
-	base := strings.TrimSuffix(s.cfg.URLs[turn%uint64(len(s.cfg.URLs))], "/")
+	base := strings.TrimSuffix(s.urls[turn%uint64(len(s.urls))], "/")
 	found, err := send[T](ctx, s, base+pathPrefix+s.namespace+"/"+method, q)
 	if found.Result != nil {
 		result = *found.Result
@@ -47,8 +47,8 @@ func send[T any](ctx context.Context, s *store, path string, q question) (found 
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", "uidring")
-	if s.cfg.Token != "" {
-		request.Header.Set("Authorization", "Bearer "+s.cfg.Token)
+	if s.token != "" {
+		request.Header.Set("Authorization", "Bearer "+s.token)
 	}
 	response, err := s.client.Do(request)
 	if err != nil {
@@ -107,7 +107,7 @@ func refused(response *http.Response, text []byte, cause error) error {
 		return fmt.Errorf("%s; start the server with --leases and this namespace, and check the URL", about)
 	}
 	if to := response.Header.Get("Location"); to != "" {
-		about += "; redirects are not followed: set URLs to the address itself"
+		about += "; redirects are not followed: set urls to the address itself"
 	}
 	return errors.New(about)
 }

@@ -17,15 +17,10 @@ import (
 // error may have taken effect.
 var ErrUnreachable = errors.New("remoteassigner: the server is unreachable")
 
-// A Config says how to reach the servers.
+// A Config says how to reach the servers. The zero value sends no token.
 type Config struct {
-	// URLs are the addresses of the servers, such as https://ids.example.com:8443; a path before
-	// /v1/leases is allowed. All servers share one store: servers with separate stores give out
-	// the same worker IDs. A call uses one server; after [ErrUnreachable] the next call uses the
-	// next server. Required.
-	URLs []string
-	// Token is sent with each request. Empty: none, for a server that requires none. It is sent
-	// to the servers of URLs only, without encryption if the URL is http.
+	// Token is sent with each request. Empty: none, for a server that requires none. It is sent to
+	// the given servers only, without encryption if a URL is http.
 	Token string
 	// Client sends the requests. Its redirects are not followed. It must not send a request again
 	// after an error, see the package comment. Nil: a client with HTTP/1.1, a limit of 30 s for a
@@ -51,18 +46,18 @@ func newClient() *http.Client {
 }
 
 // check returns all mistakes in the arguments of LeaseStore.
-func (cfg Config) check(namespace string) error {
+func check(urls []string, namespace, token string) error {
 	errs := []error{leasestore.CheckNamespace(namespace)}
-	if len(cfg.URLs) == 0 {
-		errs = append(errs, errors.New("remoteassigner: URLs is empty, allowed: the address of a server or more"))
+	if len(urls) == 0 {
+		errs = append(errs, errors.New("remoteassigner: urls is empty, allowed: the address of a server or more"))
 	}
-	for _, text := range cfg.URLs {
+	for _, text := range urls {
 		u, err := url.Parse(text)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 			errs = append(errs, fmt.Errorf("remoteassigner: URL %q, allowed: http or https with a host, and no user, query or fragment", redact(u)))
 		}
 	}
-	if strings.ContainsFunc(cfg.Token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		errs = append(errs, errors.New("remoteassigner: Token (not shown), allowed: printable ASCII without spaces"))
 	}
 	return errors.Join(errs...)

@@ -2,10 +2,8 @@
 // cannot reach the database themselves: an edge node, a function, a service in another network.
 // The process embeds a generator, so IDs cost no request; only the lease is renewed over HTTP.
 //
-//	leases := remoteassigner.LeaseStore(remoteassigner.Config{
-//		URLs:  []string{"https://ids.example.com:8443"},
-//		Token: token,
-//	}, "orders")
+//	servers := []string{"https://ids.example.com:8443"}
+//	leases := remoteassigner.LeaseStore(servers, "orders", remoteassigner.Config{Token: token})
 //	generator, err := cached.NewContext(ctx, cached.Config{Assigner: assigner.Leased(leases, assigner.LeaseConfig{})})
 //
 // The server is uidring serve with --leases orders, see docs/SERVING.md in the repository, or any

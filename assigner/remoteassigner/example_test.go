@@ -19,10 +19,8 @@ import (
 
 // A generator in a process without access to the database.
 func ExampleLeaseStore() {
-	leases := remoteassigner.LeaseStore(remoteassigner.Config{
-		URLs:  []string{"https://ids-1.example.com:8443", "https://ids-2.example.com:8443"},
-		Token: os.Getenv("IDS_LEASE_TOKEN"),
-	}, "orders")
+	servers := []string{"https://ids-1.example.com:8443", "https://ids-2.example.com:8443"}
+	leases := remoteassigner.LeaseStore(servers, "orders", remoteassigner.Config{Token: os.Getenv("IDS_LEASE_TOKEN")})
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	generator, err := cached.NewContext(ctx, cached.Config{Assigner: assigner.Leased(leases, assigner.LeaseConfig{})})
@@ -65,7 +63,7 @@ func Example() {
 	server := httptest.NewServer(remoteassigner.NewHandler(func(string) leasestore.Store { return fileassigner.LeaseStore(dir) }))
 	defer server.Close()
 
-	leases := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{server.URL}}, "orders")
+	leases := remoteassigner.LeaseStore([]string{server.URL}, "orders", remoteassigner.Config{})
 	numbers := assigner.Leased(leases, assigner.LeaseConfig{AllowUndurable: true}) // some hosts keep temporary files in memory
 	generator, err := cached.New(cached.Config{Assigner: numbers})
 	if err != nil {

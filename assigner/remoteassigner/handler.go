@@ -3,10 +3,12 @@ package remoteassigner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -32,7 +34,7 @@ func NewHandler(open func(namespace string) leasestore.Store) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		namespace, method, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, pathPrefix), "/")
-		do, known := methods()[method]
+		known := slices.Contains(methods, method)
 		if r.Method != http.MethodPost && known {
 			w.Header().Set("Allow", http.MethodPost)
 			refuse(w, http.StatusMethodNotAllowed, "The method is not allowed, allowed: POST.")
@@ -59,7 +61,7 @@ func NewHandler(open func(namespace string) leasestore.Store) http.Handler {
 			refuse(w, status, detail)
 			return
 		}
-		result, err := do(r.Context(), s, namespace, q)
+		result, err := do(r.Context(), s, namespace, method, q)
 		release() // the client may be slow to read
 		reply(w, q.Nonce, result, err)
 	})
@@ -84,42 +86,36 @@ func ask(w http.ResponseWriter, r *http.Request, method string) (q question, sta
 	return q, 0, ""
 }
 
-// A do makes a call on a store. Its result is never null: a client takes null for no result.
-type do func(ctx context.Context, s leasestore.Store, namespace string, q question) (any, error)
+// methods has the names of the methods in paths.
+var methods = []string{"status", "load-meta", "swap-meta", "load", "list", "expired", "swap", "create-free", "namespaces"}
 
-func methods() map[string]do {
-	return map[string]do{
-		methodStatus: func(ctx context.Context, s leasestore.Store, _ string, _ question) (any, error) { return s.Status(ctx) },
-		methodLoadMeta: func(ctx context.Context, s leasestore.Store, _ string, _ question) (any, error) {
-			return s.LoadMeta(ctx)
-		},
-		methodSwapMeta: func(ctx context.Context, s leasestore.Store, _ string, q question) (any, error) {
-			return s.SwapMeta(ctx, *q.OldMeta, *q.NextMeta)
-		},
-		methodLoad: func(ctx context.Context, s leasestore.Store, _ string, q question) (any, error) {
-			return s.Load(ctx, q.WorkerID)
-		},
-		methodList: func(ctx context.Context, s leasestore.Store, _ string, _ question) (any, error) {
-			rows, err := s.List(ctx)
-			return listed(rows), err
-		},
-		methodExpired: func(ctx context.Context, s leasestore.Store, _ string, q question) (any, error) {
-			rows, err := s.Expired(ctx, q.N)
-			return listed(rows), err
-		},
-		methodSwap: func(ctx context.Context, s leasestore.Store, _ string, q question) (any, error) {
-			return s.Swap(ctx, *q.Old, *q.Next, q.TTL)
-		},
-		methodCreateFree: func(ctx context.Context, s leasestore.Store, _ string, q question) (any, error) {
-			return true, createFree(ctx, s, q)
-		},
-		methodNamespaces: func(ctx context.Context, s leasestore.Store, namespace string, _ question) (any, error) {
-			return namespaces(ctx, s, namespace)
-		},
+// do makes a call on a store. Its result is never null: a client takes null for no result.
+func do(ctx context.Context, s leasestore.Store, namespace, method string, q question) (any, error) {
+	switch method {
+	case "status":
+		return s.Status(ctx)
+	case "load-meta":
+		return s.LoadMeta(ctx)
+	case "swap-meta":
+		return s.SwapMeta(ctx, *q.OldMeta, *q.NextMeta)
+	case "load":
+		return s.Load(ctx, q.WorkerID)
+	case "list":
+		return notNull(s.List(ctx))
+	case "expired":
+		return notNull(s.Expired(ctx, q.N))
+	case "swap":
+		return s.Swap(ctx, *q.Old, *q.Next, q.TTL)
+	case "create-free":
+		return true, createFree(ctx, s, q)
+	default:
+		return namespaces(ctx, s, namespace)
 	}
 }
 
-func listed(rows []leasestore.Row) []leasestore.Row { return append([]leasestore.Row{}, rows...) }
+func notNull(rows []leasestore.Row, err error) ([]leasestore.Row, error) {
+	return append([]leasestore.Row{}, rows...), err
+}
 
 func createFree(ctx context.Context, s leasestore.Store, q question) error {
 	if several, ok := s.(leasestore.Creator); ok {
@@ -152,11 +148,11 @@ func namespaces(ctx context.Context, s leasestore.Store, own string) (map[string
 // reply answers with the result of a store. A write error means that the client has disconnected,
 // and takes the swap for unknown.
 func reply(w http.ResponseWriter, nonce string, result any, err error) {
-	status := http.StatusOK
+	status, full := http.StatusOK, answer[any]{Nonce: nonce, Result: &result}
 	if err != nil {
-		status = http.StatusBadGateway
+		status, full.Error = http.StatusBadGateway, &failure{err.Error(), errors.Is(err, leasestore.ErrOverlap)}
 	}
-	body, errJSON := json.Marshal(answer[any]{nonce, &result, newFailure(err)})
+	body, errJSON := json.Marshal(full)
 	if errJSON == nil && len(body) > mostBytes {
 		errJSON = fmt.Errorf("it has %d bytes, allowed: %d; use the store of the server itself", len(body), mostBytes)
 	}
@@ -171,12 +167,9 @@ func reply(w http.ResponseWriter, nonce string, result any, err error) {
 
 // refuse answers with a problem of RFC 9457.
 func refuse(w http.ResponseWriter, status int, detail string) {
-	body, err := json.Marshal(map[string]any{"type": "about:blank", "title": http.StatusText(status), "status": status, "detail": detail})
-	if err != nil {
-		panic("bug: remoteassigner: " + err.Error())
-	}
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	problem := map[string]any{"type": "about:blank", "title": http.StatusText(status), "status": status, "detail": detail}
+	_ = json.NewEncoder(w).Encode(problem)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,10 @@ import (
 // LeaseStore returns the store of a namespace that servers offer, for [assigner.Leased],
 // [assigner.Auto] and [assigner.Fenced].
 //
+// The urls are the addresses of the servers, such as https://ids.example.com:8443; a path before
+// /v1/leases is allowed. All servers share one store: servers with separate stores give out the
+// same worker IDs. A call uses one server; after [ErrUnreachable] the next call uses the next one.
+//
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. The server must
 // offer it. A claim with another layout, epoch or datacenter ID than the other holders fails with
 // [assigner.ErrLayoutMismatch], as with the database itself. The store implements
@@ -23,18 +28,19 @@ import (
 // An error of the server's store keeps its text; of its sentinels only
 // [leasestore.ErrOverlap] is kept. Errors without an answer of the store are
 // [ErrUnreachable]. Any number of goroutines may use the store at once.
-func LeaseStore(cfg Config, namespace string) leasestore.Store {
+func LeaseStore(urls []string, namespace string, cfg Config) leasestore.Store {
 	client := cfg.Client
 	if client == nil {
 		client = newClient()
 	}
 	own := *client
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &store{cfg: cfg, client: &own, namespace: namespace, err: cfg.check(namespace)}
+	return &store{urls: slices.Clone(urls), token: cfg.Token, client: &own, namespace: namespace, err: check(urls, namespace, cfg.Token)}
 }
 
 type store struct {
-	cfg       Config
+	urls      []string
+	token     string
 	client    *http.Client
 	namespace string
 	err       error         // of the arguments
@@ -43,56 +49,48 @@ type store struct {
 
 // String names the store in log records.
 func (s *store) String() string {
-	hosts := make([]string, len(s.cfg.URLs))
-	for i, text := range s.cfg.URLs {
+	hosts := make([]string, len(s.urls))
+	for i, text := range s.urls {
 		u, _ := url.Parse(text)
 		hosts[i] = redact(u)
 	}
 	return "leases of namespace " + s.namespace + " at " + strings.Join(hosts, ", ")
 }
 
-// Namespace implements [leasestore.Namespaced].
 func (s *store) Namespace() string { return s.namespace }
 
-// Status implements [leasestore.Store]. It returns the status of the server's store.
 func (s *store) Status(ctx context.Context) (leasestore.Status, error) {
-	return call[leasestore.Status](ctx, s, methodStatus, question{})
+	return call[leasestore.Status](ctx, s, "status", question{})
 }
 
-// LoadMeta implements [leasestore.Store].
 func (s *store) LoadMeta(ctx context.Context) (leasestore.Meta, error) {
-	return call[leasestore.Meta](ctx, s, methodLoadMeta, question{})
+	return call[leasestore.Meta](ctx, s, "load-meta", question{})
 }
 
-// SwapMeta implements [leasestore.Store].
 func (s *store) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool, error) {
-	if err := checkMeta(next); err != nil {
+	if err := next.CheckTexts(); err != nil {
 		return false, err
 	}
-	return swapped(call[bool](ctx, s, methodSwapMeta, question{OldMeta: &old, NextMeta: &next}))
+	return swapped(call[bool](ctx, s, "swap-meta", question{OldMeta: &old, NextMeta: &next}))
 }
 
-// Load implements [leasestore.Store].
 func (s *store) Load(ctx context.Context, workerID int64) (leasestore.Row, error) {
-	return call[leasestore.Row](ctx, s, methodLoad, question{WorkerID: workerID})
+	return call[leasestore.Row](ctx, s, "load", question{WorkerID: workerID})
 }
 
-// List implements [leasestore.Store].
 func (s *store) List(ctx context.Context) ([]leasestore.Row, error) {
-	return call[[]leasestore.Row](ctx, s, methodList, question{})
+	return call[[]leasestore.Row](ctx, s, "list", question{})
 }
 
-// Expired implements [leasestore.Store].
 func (s *store) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
-	return call[[]leasestore.Row](ctx, s, methodExpired, question{N: n})
+	return call[[]leasestore.Row](ctx, s, "expired", question{N: n})
 }
 
-// Swap implements [leasestore.Store].
 func (s *store) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
-	if err := checkRow(next); err != nil {
+	if err := next.CheckTexts(); err != nil {
 		return false, err
 	}
-	return swapped(call[bool](ctx, s, methodSwap, question{Old: &old, Next: &next, TTL: ttl}))
+	return swapped(call[bool](ctx, s, "swap", question{Old: &old, Next: &next, TTL: ttl}))
 }
 
 // swapped drops the result beside an error: a swap with an error is unknown.
@@ -102,16 +100,16 @@ func swapped(ok bool, err error) (bool, error) { return ok && err == nil, err }
 // the rows one by one.
 func (s *store) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) error {
 	for _, row := range rows {
-		if err := checkRow(row); err != nil {
+		if err := row.CheckTexts(); err != nil {
 			return err
 		}
 	}
-	_, err := call[bool](ctx, s, methodCreateFree, question{Rows: rows, TTL: ttl})
+	_, err := call[bool](ctx, s, "create-free", question{Rows: rows, TTL: ttl})
 	return err
 }
 
 // Namespaces implements [leasestore.Namespaced]. If the server's store has one namespace only, it
 // returns this one.
 func (s *store) Namespaces(ctx context.Context) (map[string]leasestore.Meta, error) {
-	return call[map[string]leasestore.Meta](ctx, s, methodNamespaces, question{})
+	return call[map[string]leasestore.Meta](ctx, s, "namespaces", question{})
 }

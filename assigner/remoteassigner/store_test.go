@@ -12,15 +12,15 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/remoteassigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/test/cleanup"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // Package daemon of the command runs RunFaults against processes.
 func TestConformance(t *testing.T) {
 	db, err := sqlassigner.OpenMySQL(testserver.MariaDB(t).DSN())
-	cleanup.Close(t, db, err)
-	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
+	testkit.Close(t, db, err)
+	if _, err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
 		t.Fatal(err)
 	}
 	handler := remoteassigner.NewHandler(func(namespace string) leasestore.Store {
@@ -30,7 +30,7 @@ func TestConformance(t *testing.T) {
 	t.Cleanup(func() { server.Close() })
 	url, address := server.URL, server.Listener.Addr().String()
 	store := func(namespace string) leasestore.Store {
-		return remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{url}}, namespace)
+		return remoteassigner.LeaseStore([]string{url}, namespace, remoteassigner.Config{})
 	}
 	var namespaces atomic.Int64
 	assignertest.RunStore(t, func(*testing.T) assignertest.StoreFixture {

@@ -7,26 +7,12 @@ import (
 	"fmt"
 	"io"
 	"time"
-	"unicode/utf8"
 
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
 // pathPrefix is followed by a namespace and the name of a method.
 const pathPrefix = "/v1/leases/"
-
-// Names of methods in paths.
-const (
-	methodStatus     = "status"
-	methodLoadMeta   = "load-meta"
-	methodSwapMeta   = "swap-meta"
-	methodLoad       = "load"
-	methodList       = "list"
-	methodExpired    = "expired"
-	methodSwap       = "swap"
-	methodCreateFree = "create-free"
-	methodNamespaces = "namespaces"
-)
 
 // mostBytes bounds a request and an answer. A row takes about 250 bytes; the rows of CreateFree
 // take about 100 kB.
@@ -59,31 +45,9 @@ type failure struct {
 	Overlap bool   `json:"overlap,omitempty"` // it is leasestore.ErrOverlap
 }
 
-func newFailure(err error) *failure {
-	if err == nil {
-		return nil
-	}
-	return &failure{Text: err.Error(), Overlap: errors.Is(err, leasestore.ErrOverlap)}
-}
-
 func (f *failure) Error() string { return f.Text }
 
 func (f *failure) Is(target error) bool { return f.Overlap && target == leasestore.ErrOverlap }
-
-// checkTexts rejects texts that are not UTF-8, since JSON would change them.
-func checkTexts(texts ...string) error {
-	var errs []error
-	for _, text := range texts {
-		if !utf8.ValidString(text) {
-			errs = append(errs, fmt.Errorf("remoteassigner: text %q, allowed: UTF-8", text))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func checkRow(r leasestore.Row) error { return checkTexts(r.Token, r.Owner, r.Holder, r.Identity) }
-
-func checkMeta(m leasestore.Meta) error { return checkTexts(m.Namespace, m.Token, m.Identity) }
 
 // decode rejects unknown fields, which a program of another release may need to be kept.
 func decode(text []byte, value any) error {
@@ -101,12 +65,12 @@ func decode(text []byte, value any) error {
 // check returns the client's mistake in the arguments of a method, or nil.
 func (q question) check(method string) error {
 	switch {
-	case method == methodSwap && (q.Old == nil || q.Next == nil):
+	case method == "swap" && (q.Old == nil || q.Next == nil):
 		return errors.New("old or next is missing, allowed: both")
-	case method == methodSwapMeta && (q.OldMeta == nil || q.NextMeta == nil):
+	case method == "swap-meta" && (q.OldMeta == nil || q.NextMeta == nil):
 		return errors.New("oldMeta or nextMeta is missing, allowed: both")
-	case q.WorkerID < 0:
-		return fmt.Errorf("workerID %d, allowed: 0 or more", q.WorkerID)
+	case q.WorkerID < 0 || q.N < 0:
+		return fmt.Errorf("workerID %d, n %d, allowed: 0 or more each", q.WorkerID, q.N)
 	}
 	rows := q.Rows
 	if q.Next != nil {

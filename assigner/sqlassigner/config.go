@@ -18,10 +18,3 @@ type Config struct {
 	// debug level for each retry. Nil: none are logged.
 	Logger *slog.Logger
 }
-
-func (c Config) logger() *slog.Logger {
-	if c.Logger == nil {
-		return slog.New(slog.DiscardHandler)
-	}
-	return c.Logger
-}

@@ -37,7 +37,7 @@ func TestUnusableHandleIsAnErrorOfAssign(t *testing.T) {
 	} {
 		_, err1 := sqlassigner.Disposable(tt.db, sqlassigner.Config{}).Assign(t.Context(), assignertest.Domain())
 		_, err2 := sqlassigner.Sticky(tt.db, "key", sqlassigner.Config{}).Assign(t.Context(), assignertest.Domain())
-		err3 := sqlassigner.Apply(t.Context(), tt.db, sqlassigner.Config{})
+		_, err3 := sqlassigner.Apply(t.Context(), tt.db, sqlassigner.Config{})
 		_, err4 := sqlassigner.LeaseStore(tt.db, "orders", sqlassigner.Config{}).Status(t.Context())
 		for _, err := range []error{err1, err2, err3, err4} {
 			if err == nil || !strings.Contains(err.Error(), tt.want) || tt.sentinel != nil && !errors.Is(err, tt.sentinel) {

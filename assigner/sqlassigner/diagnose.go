@@ -24,8 +24,11 @@ var (
 		"or start fewer processes at once, with fewer connections each"}
 	readOnly = diagnosis{sentinel: leasestore.ErrNotDurable, passes: true, undone: true,
 		advice: "use the address of the primary"}
-	denied = diagnosis{sentinel: ErrAccessDenied,
-		advice: "check user and password; the user needs SELECT, INSERT and UPDATE on the tables of schema/, and CREATE for Apply if one is missing"}
+	noLogin = diagnosis{sentinel: ErrAccessDenied, advice: "check user and password"}
+	noRight = diagnosis{sentinel: ErrAccessDenied,
+		advice: "the user needs SELECT, INSERT and UPDATE on the tables of schema/, and CREATE to make a missing one (in PostgreSQL: GRANT CREATE ON SCHEMA)"}
+	noRightOrDatabase = diagnosis{sentinel: ErrAccessDenied,
+		advice: "the database does not exist, or the user has no right to it: CREATE DATABASE, or GRANT SELECT, INSERT, UPDATE, CREATE on its tables"}
 	duplicate = diagnosis{passes: true, exists: true, advice: "either many processes write the same row, or rows of WORKER_NODE " +
 		"were deleted and its counter was set back: raise it above the largest ID of WORKER_NODE_TOKEN"}
 	keyMissing = diagnosis{advice: "the table lacks its primary key, which keeps two processes apart: create it as package schema has it"}
@@ -69,7 +72,7 @@ var mysqlErrors = map[uint16]diagnosis{
 	1290: readOnly, 1792: readOnly, 1836: readOnly, // the server, the transaction, or the server while it is switched over
 	1040: noConnection, 1203: noConnection, // too many connections, of the user
 	1047: unreachable, 1053: unreachable, 1927: unreachable, // not ready, shutting down, connection killed
-	1044: denied, 1045: denied, 1142: denied, 1143: denied, 1698: denied, // database, password, table, column, plugin
+	1044: noRightOrDatabase, 1045: noLogin, 1698: noLogin, 1142: noRight, 1143: noRight, // password, plugin, table, column
 	1049: noDatabase, 1146: noTable,
 	1062: duplicate, 1176: keyMissing,
 	1193: noVariable,
@@ -99,7 +102,7 @@ var postgresErrors = map[string]diagnosis{
 	"42P07": collision, "42710": collision, // CREATE … IF NOT EXISTS of several processes at once: table, type exists
 	"25006": readOnly,
 	"53300": noConnection,
-	"28000": denied, "28P01": denied, "42501": denied, // user, password, table
+	"28000": noLogin, "28P01": noLogin, "42501": noRight, // user, password, table
 	"3D000": noDatabase, "42P01": noTable,
 	"42P05": pooled, "26000": pooled, // a prepared statement exists already, or does not exist
 	"23505": duplicate, "42P10": keyMissing, // ON CONFLICT names no key

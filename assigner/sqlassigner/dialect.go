@@ -13,13 +13,13 @@ import (
 
 // A dialect holds the differences between databases.
 type dialect struct {
-	name      string                // shown in errors
-	client    string                // the command that creates the tables
-	files     func() []schema.File  // the tables
+	name      string // shown in errors
+	client    string // the command that creates the tables of a group, %s
+	files     func(...schema.Group) []schema.File
 	quote     string                // of an identifier
 	inSchemas bool                  // relations returns schemas; a name is in lower case
 	schema    string                // of all tables; "": relations returns it, or there is none
-	relations string                // see store.relations; "": a name has one table
+	relations string                // see store.relations
 	times     *strings.Replacer     // see store.sql
 	conflict  bool                  // has INSERT … ON CONFLICT and RETURNING, and shows no commit before it is on disk
 	diagnose  func(error) diagnosis // classifies an error of this database
@@ -52,7 +52,7 @@ func dialectOf(driverName string) (dialect, error) {
 func mysqlDialect() dialect {
 	return dialect{
 		name:      "MySQL",
-		client:    "uidring schema mysql | mysql your_database",
+		client:    "uidring schema mysql %s | mysql your_database",
 		files:     schema.MySQL,
 		quote:     "`",
 		relations: mysqlRelations,
@@ -75,7 +75,7 @@ func mysqlDialect() dialect {
 func postgresDialect() dialect {
 	return dialect{
 		name:      "PostgreSQL",
-		client:    "uidring schema postgres | psql your_database",
+		client:    "uidring schema postgres %s | psql your_database",
 		files:     schema.PostgreSQL,
 		quote:     `"`,
 		inSchemas: true,
@@ -94,12 +94,13 @@ func postgresDialect() dialect {
 
 func sqliteDialect() dialect {
 	return dialect{
-		name:     "SQLite",
-		client:   "uidring schema sqlite | sqlite3 your.db",
-		files:    schema.SQLite,
-		quote:    `"`,
-		schema:   "main",
-		conflict: true,
+		name:      "SQLite",
+		client:    "uidring schema sqlite %s | sqlite3 your.db",
+		files:     schema.SQLite,
+		quote:     `"`,
+		schema:    "main",
+		relations: sqliteRelations,
+		conflict:  true,
 		times: strings.NewReplacer("{key}", "", "{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP",
 			"{today}", "date('now')", "{utc}", "strftime('%Y-%m-%d %H:%M:%f', 'now')",
 			// Its times have milliseconds, its Julian days all digits that these need.

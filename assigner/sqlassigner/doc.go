@@ -2,14 +2,16 @@
 //
 //	db, err := sqlassigner.OpenMySQL("ids:secret@tcp(db:3306)/ids")
 //	…
-//	err = sqlassigner.Apply(ctx, db, sqlassigner.Config{})            // or: uidring schema mysql | mysql ids
-//	numbers := sqlassigner.Disposable(db, sqlassigner.Config{})       // an assigner.Assigner
+//	ids, err := cached.New(cached.Config{Assigner: sqlassigner.Leased(db, "orders")})
+//
+// [Leased] leases worker IDs, which are reused and whose holders a fence keeps apart. The first
+// start creates the tables. [LeaseStore] is the store below it, for assigner.Leased,
+// assigner.Auto and assigner.Fenced with other settings.
 //
 // [Disposable] gives every start of a process a worker ID that was never given out before. [Sticky]
 // gives a service key the same worker ID at each start. Both take them from the table WORKER_NODE.
-// [LeaseStore] is the store for assigner.Leased, assigner.Auto and assigner.Fenced, which reuse
-// worker IDs and keep their holders apart by a fence. [SegmentSource], [LeafSource] and
-// [TinyIDSource] keep counters of package segment.
+// [SegmentSource], [LeafSource] and [TinyIDSource] keep counters of package segment. [Apply], or
+// uidring schema, creates the tables of these.
 //
 // Java services that use Baidu's UidGenerator may share WORKER_NODE if their epoch, unit and bit
 // widths are the same. [Pin] or the first Go process records these, and later processes with other
@@ -21,9 +23,10 @@
 // # Databases
 //
 // The dialect follows from the driver name of the handle: mysql; sqlite or sqlite3; pgx or
-// postgres. For PostgreSQL, with github.com/jackc/pgx/v5/stdlib or github.com/lib/pq imported:
+// postgres. With github.com/jackc/pgx/v5/stdlib, or with modernc.org/sqlite imported:
 //
-//	db, err := sqlx.Open("pgx", "postgres://ids:secret@db:5432/ids") // with lib/pq: "postgres"
+//	db, err := sqlx.Open("pgx", "postgres://ids:secret@db:5432/ids")
+//	db, err := sqlx.Open("sqlite", "file:ids.db?_pragma=busy_timeout(5000)&_pragma=synchronous(EXTRA)")
 //
 // [Wrap] takes a handle of database/sql with any other name. This package links
 // go-sql-driver/mysql only; the caller imports other drivers. The package neither closes the handle

@@ -35,7 +35,7 @@ func (s *store) checkDurable(ctx context.Context, conn *sqlx.Conn, group []table
 			s.dialect.name, strings.Join(faults, ", "), things)
 	}
 	for _, fault := range status.Faults {
-		s.cfg.logger().LogAttrs(ctx, slog.LevelWarn, "sqlassigner: a crash may make the database hand out "+things+" twice",
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: a crash may make the database hand out "+things+" twice",
 			slog.String("database", s.dialect.name), slog.String("fault", fault))
 	}
 	return nil
@@ -123,12 +123,13 @@ func sqliteStatus(ctx context.Context, conn *sqlx.Conn, _ []table, status *lease
 // last commit is undone.
 func sqliteSettings(synchronous int, journal string) (faults []string) {
 	const full, extra = 2, 3
+	const dsn = "such as file:ids.db?_pragma=synchronous(EXTRA), with mattn/go-sqlite3 file:ids.db?_synchronous=EXTRA)"
 	switch {
 	case journal == "delete" && synchronous < extra:
 		faults = append(faults, fmt.Sprintf("PRAGMA synchronous=%d with journal_mode=delete (allowed: 3 EXTRA; 2 FULL with "+
-			"journal_mode WAL, TRUNCATE, PERSIST)", synchronous))
+			"journal_mode WAL, TRUNCATE, PERSIST; "+dsn, synchronous))
 	case synchronous < full:
-		faults = append(faults, fmt.Sprintf("PRAGMA synchronous=%d (allowed: 2 FULL, 3 EXTRA)", synchronous))
+		faults = append(faults, fmt.Sprintf("PRAGMA synchronous=%d (allowed: 2 FULL, 3 EXTRA; "+dsn, synchronous))
 	}
 	if journal == "memory" || journal == "off" {
 		faults = append(faults, "PRAGMA journal_mode="+journal+" (allowed: DELETE, TRUNCATE, PERSIST, WAL)")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/uidring/uidring/assigner/leasestore"
 )
@@ -50,7 +51,8 @@ func (s *store) explain(ctx context.Context, what string, tries int, err error) 
 	}
 	d := s.dialect.diagnose(err)
 	if d.sentinel == ErrTableMissing && d.advice == "" {
-		d.advice = "create it with sqlassigner.Apply, or with " + s.dialect.client
+		table := inSchema.FindString(strings.ToUpper(err.Error()))
+		d.advice = "create it with " + s.dialect.creation(groupOf(table))
 	}
 	if d.advice != "" {
 		d.advice = "; " + d.advice

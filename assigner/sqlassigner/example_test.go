@@ -2,17 +2,65 @@ package sqlassigner_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log"
 	"log/slog"
 	"time"
 
+	"github.com/jmoiron/sqlx"
+
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/schema"
 	"github.com/uidring/uidring/segment"
 )
+
+// The first start creates the tables.
+func ExampleLeased() {
+	db, err := sqlassigner.OpenMySQL("ids:secret@tcp(db.example.org:3306)/ids")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	ids, err := cached.New(cached.Config{Assigner: sqlassigner.Leased(db, "orders"), Layout: bitsalloc.Recommended()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ids.Close()
+	fmt.Println(ids.Next())
+}
+
+// PostgreSQL needs the import of a driver:
+//
+//	import _ "github.com/jackc/pgx/v5/stdlib"
+func ExampleLeased_postgreSQL() {
+	db, err := sqlx.Open("pgx", "postgres://ids:secret@db.example.org:5432/ids")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	ids, err := cached.New(cached.Config{Assigner: sqlassigner.Leased(db, "orders"), Layout: bitsalloc.Recommended()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ids.Close()
+	fmt.Println(ids.Next())
+}
+
+// A handle that is shared with an ORM is an *sql.DB.
+func ExampleWrap() {
+	pool, err := sql.Open("pgx", "postgres://shop:secret@db.example.org:5432/shop")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close()
+	numbers := sqlassigner.Leased(sqlassigner.Wrap(pool, sqlassigner.PostgreSQL), "orders")
+	_ = numbers // give it to the Config of a generator
+}
 
 // A generator calls Assign and Renew itself; give the assigner to its Config.
 func ExampleDisposable() {
@@ -24,7 +72,7 @@ func ExampleDisposable() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	if err := sqlassigner.Apply(ctx, db, sqlassigner.Config{}); err != nil {
+	if _, err := sqlassigner.Apply(ctx, db, sqlassigner.Config{}, schema.Nodes); err != nil {
 		log.Fatal(err)
 	}
 
@@ -65,7 +113,7 @@ func ExampleLeaseStore() {
 	_ = numbers // bridges a minute without the database
 }
 
-// Order numbers from a counter in the table ID_SEGMENT, which Apply creates.
+// Order numbers from a counter in the table ID_SEGMENT, which Apply creates with schema.Segments.
 func ExampleSegmentSource() {
 	db, err := sqlassigner.OpenMySQL("ids:secret@tcp(db.example.org:3306)/ids")
 	if err != nil {

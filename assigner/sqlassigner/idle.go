@@ -9,23 +9,10 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// idle makes f fail on a connection inside a transaction or without autocommit. Other connections
-// would not see its rows, and the end of the transaction might undo them. idle leaves the
-// transaction open, since it belongs to the caller.
-//
-// No other goroutine uses the connection between the check and f, so one check is enough for all
-// statements of f. It also finds the schemas of the tables for f.
-func (s *store) idle(f func(context.Context, *sqlx.Conn) error) func(context.Context, *sqlx.Conn) error {
-	return func(ctx context.Context, conn *sqlx.Conn) error {
-		if err := s.dialect.idle(ctx, conn); err != nil {
-			return err
-		}
-		if err := s.locate(ctx, conn); err != nil {
-			return err
-		}
-		return f(ctx, conn)
-	}
-}
+// Each dialect has a func idle, which returns an error for a connection inside a transaction or
+// without autocommit. Other connections would not see its rows, and the end of the transaction
+// might undo them. The transaction stays open, since it belongs to the caller. No other goroutine
+// uses the connection until it is given back, so one check is enough for a call.
 
 func openTransaction() error {
 	return notDurable("the handle gave a connection that is inside a transaction, whose end may take a worker ID back: end each " +

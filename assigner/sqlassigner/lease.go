@@ -157,7 +157,7 @@ func (l *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Du
 
 // Status reads the clock last, since the caller compares it with its own clock.
 func (l *leases) Status(ctx context.Context) (leasestore.Status, error) {
-	return ask(ctx, l.store, "look at the server", func(ctx context.Context, conn *sqlx.Conn) (leasestore.Status, error) {
+	return ask(ctx, l.store, "query the server", func(ctx context.Context, conn *sqlx.Conn) (leasestore.Status, error) {
 		status, err := l.store.status(ctx, conn, leaseTables())
 		if err != nil {
 			return status, err

@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/internal/test/storetest"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
-	"github.com/uidring/uidring/internal/test/together"
 )
 
 var starts = flag.Int("starts", 0, "have so many processes start at once in a new namespace; 1000 is the goal")
@@ -32,7 +32,7 @@ func TestLoadStartsMariaDB(t *testing.T) {
 		handles[i].SetMaxIdleConns(20) // as many processes have
 	}
 	workers, took := make([]int64, n), make([]time.Duration, n)
-	together.Run(n, func(i int) {
+	testkit.Together(n, func(i int) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		begin := time.Now()

@@ -14,8 +14,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/test/recorder"
 	"github.com/uidring/uidring/internal/test/storetest"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -112,7 +112,7 @@ func TestMariaDBSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
 		t.Run(fmt.Sprint(tt.number, tt.params), func(t *testing.T) {
 			db, dsn := mariaDB(s).Applied(t)
 			defer storetest.Exec(t, db, "DROP DATABASE test1")
-			var log recorder.Recorder
+			var log testkit.Recorder
 			store := sqlassigner.LeaseStore(openMariaDB(t, dsn+tt.params), "orders", sqlassigner.Config{Logger: log.Logger()})
 			row := leasestore.Row{WorkerID: 7, Version: 1, Token: "T"}
 			if ok, err := store.Swap(t.Context(), leasestore.Row{}, row, time.Minute); !ok || err != nil {

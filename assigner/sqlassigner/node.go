@@ -7,6 +7,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/schema"
 )
 
 // nodes takes worker IDs from WORKER_NODE.
@@ -54,7 +55,7 @@ func (s *store) insertNode(ctx context.Context, tx *sqlx.Tx, n node, d assigner.
 		return 0, err
 	case id <= 0:
 		return 0, final("%w: WORKER_NODE gave %d for a new row, allowed: 1 and above; its column ID must count by "+
-			"itself, as schema/%s has it, and a proxy must pass the key on", ErrKeyNotReturned, id, s.dialect.files()[0].Name)
+			"itself, as schema/%s has it, and a proxy must pass the key on", ErrKeyNotReturned, id, s.dialect.files(schema.Nodes)[0].Name)
 	case id > largest:
 		return 0, final("%w: the next ID of WORKER_NODE is %d, and layout %v has room for %d (1 to %d), one for each start; "+
 			"use a layout with more worker bits in a database of its own, or Sticky, which spends one for each key only",

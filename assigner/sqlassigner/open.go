@@ -8,15 +8,9 @@ import (
 	"net"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
-)
-
-const (
-	dialTimeout = 5 * time.Second
-	ioTimeout   = 10 * time.Second
 )
 
 // mysqlForms are the texts that ParseMySQL accepts, for errors.
@@ -67,7 +61,7 @@ func ParseMySQL(dsn string) (*mysql.Config, error) {
 			return nil, fmt.Errorf("sqlassigner: URL: %w, %s", err, mysqlForms)
 		}
 	}
-	cfg, err := mysql.ParseDSN(dsn)
+	cfg, err := mysql.ParseDSN(withDefaults(dsn))
 	if err != nil {
 		return nil, fmt.Errorf("sqlassigner: %s: %w, %s", form, harmless(err), mysqlForms)
 	}
@@ -78,7 +72,9 @@ func ParseMySQL(dsn string) (*mysql.Config, error) {
 		cfg.User = user.Username()
 		cfg.Passwd, _ = user.Password()
 	}
-	setDefaults(cfg, dsnParams(dsn))
+	// The driver prints the cause of a lost connection to stderr; the error that it returns is
+	// enough.
+	cfg.Logger = &mysql.NopLogger{}
 	return cfg, nil
 }
 
@@ -102,36 +98,19 @@ func splitURL(text string) (dsn string, user *url.Userinfo, err error) {
 	return "tcp(" + address + ")/" + url.PathEscape(database) + "?" + strings.ReplaceAll(u.RawQuery, "/", "%2F"), u.User, nil
 }
 
-// setDefaults sets the parameters that are missing from the DSN.
-func setDefaults(cfg *mysql.Config, given url.Values) {
-	cfg.ParseTime = cfg.ParseTime || !given.Has("parseTime")
-	cfg.RejectReadOnly = cfg.RejectReadOnly || !given.Has("rejectReadOnly")
-	if !given.Has("charset") && !given.Has("collation") { // some of them make interpolation unsafe
-		cfg.InterpolateParams = cfg.InterpolateParams || !given.Has("interpolateParams")
+// withDefaults puts the default parameters before the parameters of a DSN: the driver uses the last
+// value of a name. Parameters follow the last slash.
+func withDefaults(dsn string) string {
+	slash := strings.LastIndex(dsn, "/") + 1
+	database, params, _ := strings.Cut(dsn[slash:], "?")
+	defaults := "?parseTime=true&timeout=5s&readTimeout=10s&writeTimeout=10s&rejectReadOnly=true&"
+	if !strings.Contains(params, "charset=") && !strings.Contains(params, "collation=") { // some of them make interpolation unsafe
+		defaults += "interpolateParams=true&"
 	}
-	for name, value := range map[string]*time.Duration{"readTimeout": &cfg.ReadTimeout, "writeTimeout": &cfg.WriteTimeout} {
-		if !given.Has(name) {
-			*value = ioTimeout
-		}
+	if slash == 0 {
+		return dsn // which the driver rejects
 	}
-	if !given.Has("timeout") {
-		cfg.Timeout = dialTimeout
-	}
-	// The driver prints the cause of a lost connection to stderr; the error that it returns is
-	// enough.
-	cfg.Logger = &mysql.NopLogger{}
-}
-
-// dsnParams returns the parameters of a DSN that the driver has accepted: they follow the last
-// slash.
-func dsnParams(dsn string) url.Values {
-	_, query, _ := strings.Cut(dsn[strings.LastIndex(dsn, "/")+1:], "?")
-	params := url.Values{}
-	for param := range strings.SplitSeq(query, "&") {
-		name, value, _ := strings.Cut(param, "=")
-		params.Add(name, value)
-	}
-	return params
+	return dsn[:slash] + database + defaults + params
 }
 
 // harmless returns a driver's error about a DSN if its text is fixed. Other texts quote a

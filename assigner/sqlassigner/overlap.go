@@ -11,6 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/schema"
 )
 
 // A database may have two sources of worker IDs. WORKER_NODE gives out 1, 2, 3 and so on; a
@@ -64,7 +65,7 @@ func (s *store) highestNode(ctx context.Context, conn *sqlx.Conn) (int64, error)
 		return 0, nil
 	case ErrAccessDenied:
 		return 0, final("%w: cannot see whether WORKER_NODE gives out the same worker IDs: %w; the user needs SELECT on "+
-			"it (where there is no such table, sqlassigner.Apply creates it, and %s)", ErrAccessDenied, err, s.dialect.client)
+			"it (where there is no such table, create it with %s)", ErrAccessDenied, err, s.dialect.creation(schema.Nodes))
 	}
 	return highest.V, err
 }
@@ -98,7 +99,7 @@ func (s *store) reserved(ctx context.Context, conn *sqlx.Conn, d assigner.Domain
 		return reserved{}, nil
 	case sentinel == ErrAccessDenied:
 		return r, final("%w: cannot see whether a namespace of WORKER_LEASE has the same worker IDs: %w; the user needs SELECT on "+
-			"WORKER_LEASE_META (where there is no such table, sqlassigner.Apply creates it)", ErrAccessDenied, err)
+			"WORKER_LEASE_META (where there is no such table, create it with %s)", ErrAccessDenied, err, s.dialect.creation(schema.Leases))
 	}
 	return r, err
 }
@@ -120,7 +121,7 @@ func (s *store) warnNear(ctx context.Context, once *sync.Once, r reserved, id in
 		return
 	}
 	once.Do(func() {
-		s.cfg.logger().LogAttrs(ctx, slog.LevelWarn, "sqlassigner: WORKER_NODE has few worker IDs left below the first one of a "+
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: WORKER_NODE has few worker IDs left below the first one of a "+
 			"namespace of WORKER_LEASE; move its services to leases before they are used up", slog.Int64("left", r.first-1-id), slog.Int64("highest", id), slog.String("namespace", r.namespace), slog.Int64("first_worker_id", r.first))
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -26,8 +27,17 @@ func pinOf(l bitsalloc.Layout, epoch time.Time) pin {
 }
 
 func (p pin) layout() (bitsalloc.Layout, time.Time) {
-	return bitsalloc.Layout{DeltaBits: uint8(p[0]), DatacenterBits: uint8(p[1]), WorkerBits: uint8(p[2]), SequenceBits: uint8(p[3]),
+	return bitsalloc.Layout{DeltaBits: width(p[0]), DatacenterBits: width(p[1]), WorkerBits: width(p[2]), SequenceBits: width(p[3]),
 		Unit: time.Duration(p[4]) * time.Millisecond}, time.UnixMilli(p[5]).UTC()
+}
+
+// width returns the width of a field as stored, or 255, which no layout has, for a number that is
+// no width: truncated, 284 bits would be the 28 bits of the default layout.
+func width(stored int64) uint8 {
+	if stored < 0 || stored > math.MaxUint8 {
+		return math.MaxUint8
+	}
+	return uint8(stored)
 }
 
 // values and fields return p as arguments of statements, and as destinations of rows.

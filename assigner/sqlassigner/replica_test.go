@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/internal/test/storetest"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -108,7 +108,7 @@ func follow(t *testing.T, db *sqlx.DB, primary *testserver.Server) {
 	t.Helper()
 	changeMaster(t, db, primary)
 	const equalIDs = 1593
-	poll.Succeeds(t, "a replica refused for its server_id", func() error {
+	testkit.Succeeds(t, "a replica refused for its server_id", func() error {
 		state := make(map[string]any)
 		if err := db.QueryRowx("SHOW SLAVE STATUS").MapScan(state); err != nil {
 			return err

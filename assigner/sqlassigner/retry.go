@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"time"
+
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 const (
@@ -13,18 +15,19 @@ const (
 	longestPause = time.Second
 )
 
-// retry calls attempt until it succeeds, returns a permanent error, or ctx ends. It returns the
+// retry calls call until it succeeds, returns a permanent error, or ctx ends. It returns the
 // number of calls and the error of the last one. Between two calls it waits with exponential
 // backoff and jitter, so that processes that collided once do not collide again.
-func retry(ctx context.Context, attempt func() error, passes func(error) bool) (tries int, err error) {
+func retry(ctx context.Context, call func() error, passes func(error) bool) (tries int, err error) {
 	pause := firstPause
 	var cause error
 	for tries = 1; ; tries++ {
-		err = attempt()
+		err = call()
 		if err == nil || ctx.Err() != nil || !passes(err) || !wait(ctx, rand.N(pause)) {
 			break
 		}
 		cause = err
+		storecall.Failed(ctx, err)
 		pause = min(2*pause, longestPause)
 	}
 	// A dial may reach the deadline of ctx a moment before ctx ends.

@@ -40,19 +40,21 @@ func SegmentPart(db *sqlx.DB, part, parts int, cfg Config) segment.Source {
 	if parts < 1 || parts > most || part < 0 || part >= parts {
 		wrong = fmt.Errorf("sqlassigner: part %d of %d, allowed: 0 to parts - 1, and 1 to %d parts", part, parts, most)
 	}
-	return &counters{store: newStore(db, cfg, wrong), counterTable: counterTable{
+	return &counters{
+		store:  newStore(db, cfg, wrong),
 		table:  segmentTable,
 		load:   "SELECT NEXT_ID, DELTA, REMAINDER FROM ID_SEGMENT WHERE NAME = ?",
 		swap:   "UPDATE ID_SEGMENT SET NEXT_ID = ? WHERE NAME = ? AND NEXT_ID = ? AND DELTA = ? AND REMAINDER = ?",
 		create: "INSERT INTO ID_SEGMENT (NAME, NEXT_ID, DELTA, REMAINDER) VALUES (?, 1, ?, ?)",
 		check:  leasestore.CheckNamespace,
 		delta:  int64(parts), remainder: int64(part),
-	}}
+	}
 }
 
-// A counterTable describes a table whose rows are counters. A row has the next number of the
+// counters is a source whose counters are the rows of a table. A row has the next number of the
 // counter, or the last number given out, and delta and remainder of its IDs.
-type counterTable struct {
+type counters struct {
+	store *store
 	table
 	column           string // of the name of a counter, for a table of a Java deployment
 	load             string // reads number, delta, remainder of a name
@@ -61,12 +63,6 @@ type counterTable struct {
 	create           string // creates the row of a name, delta, remainder; "": a row is created as for Java
 	delta, remainder int64  // with create, of all rows
 	check            func(name string) error
-}
-
-// counters is a source whose counters are the rows of a table.
-type counters struct {
-	store *store
-	counterTable
 }
 
 // Advance implements segment.Source. Repeating a call that may have taken effect wastes a range,
@@ -152,13 +148,14 @@ func rangeFrom(from, n, delta, remainder int64) segment.Range {
 // segment.Config.Step and MaxStep decide about the size of the ranges; the column step is for Java.
 // Otherwise it is like [SegmentSource].
 func LeafSource(db *sqlx.DB, cfg Config) segment.Source {
-	return &counters{store: newStore(db, cfg, nil), counterTable: counterTable{
+	return &counters{
+		store:  newStore(db, cfg, nil),
 		table:  table{name: "leaf_alloc"},
 		column: "biz_tag",
 		load:   "SELECT max_id, 1, 0 FROM leaf_alloc WHERE biz_tag = ?",
 		swap:   "UPDATE leaf_alloc SET max_id = ? WHERE biz_tag = ? AND max_id = ? AND 1 = ? AND 0 = ?",
 		check:  checkTag("biz_tag", 128),
-	}}
+	}
 }
 
 // TinyIDSource returns a source for package segment that takes its ranges from the table
@@ -171,7 +168,8 @@ func LeafSource(db *sqlx.DB, cfg Config) segment.Source {
 // segment.Config.Step and MaxStep decide about the size of the ranges; the column step is for Java.
 // Otherwise it is like [SegmentSource].
 func TinyIDSource(db *sqlx.DB, cfg Config) segment.Source {
-	return &counters{store: newStore(db, cfg, nil), counterTable: counterTable{
+	return &counters{
+		store:  newStore(db, cfg, nil),
 		table:  table{name: "tiny_id_info"},
 		column: "biz_type",
 		load:   "SELECT max_id, delta, remainder FROM tiny_id_info WHERE biz_type = ?",
@@ -179,7 +177,7 @@ func TinyIDSource(db *sqlx.DB, cfg Config) segment.Source {
 			"WHERE biz_type = ? AND max_id = ? AND delta = ? AND remainder = ?",
 		last:  1,
 		check: checkTag("biz_type", 63),
-	}}
+	}
 }
 
 func checkTag(column string, most int) func(string) error {

@@ -87,17 +87,12 @@ func moved(path, found string) error {
 
 // sqlitePath returns the absolute path of the database of a connection, or "" where it has no file.
 func sqlitePath(ctx context.Context, conn *sqlx.Conn) (path string, err error) {
-	err = each(ctx, conn, "PRAGMA database_list", nil, func(rows *sqlx.Rows) error {
-		var number int
-		var name string
-		var file sql.NullString
-		err := rows.Scan(&number, &name, &file)
-		if name == "main" {
-			path = file.String
-		}
-		return err
-	})
-	return path, err
+	var number int
+	var name string
+	var file sql.NullString
+	// The first row is main. The pragma in a SELECT would read the file, which may have moved.
+	err = conn.QueryRowxContext(ctx, "PRAGMA database_list").Scan(&number, &name, &file)
+	return file.String, err
 }
 
 // sqliteWait is the least time in milliseconds that a statement waits for a lock; the busy_timeout

@@ -26,7 +26,7 @@ type store struct {
 	dialect dialect
 	cfg     Config
 	err     error // of the caller's arguments, which each call returns
-	homes   homes
+	home    home
 	afar    sync.Once  // a warning of tables in other schemas
 	file    sqliteFile // of SQLite
 }
@@ -36,11 +36,14 @@ func newStore(db *sqlx.DB, cfg Config, wrong error) *store {
 	if db == nil {
 		return &store{err: errors.Join(errors.New("sqlassigner: no database handle (nil)"), wrong)}
 	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
 	d, err := dialectOf(db.DriverName())
 	if err != nil {
 		return &store{err: errors.Join(err, wrong)}
 	}
-	return &store{db: db, dialect: d, cfg: cfg, err: wrong, homes: homes{absent: d.schema}}
+	return &store{db: db, dialect: d, cfg: cfg, err: wrong, home: home{schema: d.schema, found: !d.inSchemas}}
 }
 
 // do runs f on one connection outside any transaction, retries it after a temporary error, and
@@ -72,7 +75,6 @@ func (s *store) repeat(ctx context.Context, what string, f func(context.Context,
 		ctx, cancel = context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 	}
-	f = s.idle(f)
 	if s.dialect.isFile {
 		f = sqliteWaiting(f)
 	}
@@ -80,7 +82,7 @@ func (s *store) repeat(ctx context.Context, what string, f func(context.Context,
 		d := s.dialect.diagnose(err)
 		again := d.passes && may(d)
 		if again {
-			s.cfg.logger().LogAttrs(ctx, slog.LevelDebug, "sqlassigner: trying again",
+			s.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "sqlassigner: trying again",
 				slog.String("to", what), slog.Any("error", err))
 		}
 		return again
@@ -99,7 +101,13 @@ func (s *store) try(ctx context.Context, f func(context.Context, *sqlx.Conn) err
 		return err
 	}
 	defer conn.Close() // back to the pool
-	err = f(ctx, conn)
+	err = s.dialect.idle(ctx, conn)
+	if err == nil {
+		err = s.locate(ctx, conn)
+	}
+	if err == nil {
+		err = f(ctx, conn)
+	}
 	if s.dialect.diagnose(err).sentinel == leasestore.ErrNotDurable {
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn }) // the pool drops it
 	}

@@ -41,43 +41,43 @@ func allTables() []table { return append(append(nodeTables(), leaseTables()...),
 // inSchema finds the names of package schema in a statement.
 var inSchema = regexp.MustCompile(`\b(?:WORKER_NODE(?:_TOKEN|_PIN)?|WORKER_STICKY|WORKER_LEASE(?:_META)?|ID_SEGMENT)\b`)
 
-// homes are the schemas of the tables. Statements name them: a temporary table cannot hide the
-// table then, and another search_path leads to no other one. The schema that was found first stays.
-type homes struct {
+// A home is the schema of the tables. Statements name it: a temporary table cannot hide a table
+// then, and another search_path leads to no other one. The schema in which a table was found first
+// stays.
+type home struct {
 	mu     sync.Mutex
-	found  map[string]string // by the name in the database
-	absent string            // the schema of a table that was not found; "": statements name none
+	schema string // "": statements name none
+	found  bool   // it has a table, or the database has just one schema
 }
 
-func (h *homes) of(name string) string {
+func (h *home) get() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return cmp.Or(h.found[name], h.absent)
+	return h.schema
 }
 
-// locate asks the database for the schemas of the tables that were not found yet.
+// locate asks the database for the first schema of the search path that has a table. Until there is
+// a table, the home is the first schema of the path.
 func (s *store) locate(ctx context.Context, conn *sqlx.Conn) error {
-	h, ours := &s.homes, s.names(allTables())
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !s.dialect.inSchemas || len(h.found) == len(ours) {
+	s.home.mu.Lock()
+	defer s.home.mu.Unlock()
+	if s.home.found {
 		return nil
 	}
+	ours := s.names(allTables())
 	found, err := s.relations(ctx, conn, ours)
 	if err != nil {
 		return err
 	}
-	h.absent = ""
-	if h.found == nil {
-		h.found = make(map[string]string)
-	}
+	s.home.schema = ""
 	for _, r := range found { // in the order of the search path
 		switch {
 		case r.Place == 0:
 		case r.Name == "":
-			h.absent = cmp.Or(h.absent, r.Schema)
-		case h.found[r.Name] == "" && slices.Contains(ours, r.Name):
-			h.found[r.Name] = r.Schema
+			s.home.schema = cmp.Or(s.home.schema, r.Schema)
+		case slices.Contains(ours, r.Name):
+			s.home.schema, s.home.found = r.Schema, true
+			return nil
 		}
 	}
 	return nil
@@ -102,7 +102,7 @@ func (s *store) quoted(table string) string { return s.quote(s.name(table)) }
 
 // full returns the quoted name of a table, with its schema.
 func (s *store) full(table string) string {
-	if schema := s.homes.of(s.name(table)); schema != "" {
+	if schema := s.home.get(); schema != "" {
 		return s.quote(schema) + "." + s.quoted(table)
 	}
 	return s.quoted(table)
@@ -147,6 +147,7 @@ const (
 	// MySQL shows only tables that the user may see; statements that use others fail later.
 	mysqlRelations = "SELECT TABLE_NAME AS name, 1 AS place, @@lower_case_table_names > 0 AS folded FROM information_schema.TABLES " +
 		"WHERE TABLE_SCHEMA = DATABASE() AND LOWER(TABLE_NAME) IN (?)"
+	sqliteRelations = "SELECT 'main' AS schema, name, 1 AS place, 1 AS folded FROM main.sqlite_master WHERE type = 'table' AND LOWER(name) IN (?)"
 	// A process with another search_path or user may find the table in any schema. Schemas of
 	// temporary tables do not count.
 	postgresRelations = "WITH path AS (SELECT name, place FROM unnest(current_schemas(false)) WITH ORDINALITY AS p(name, place) " +
@@ -160,9 +161,6 @@ const (
 // it returns the names of the tables that it has found. It logs a warning once for tables in other
 // schemas.
 func (s *store) checkTables(ctx context.Context, conn *sqlx.Conn, group []table) (used []string, err error) {
-	if s.dialect.relations == "" {
-		return nil, nil
-	}
 	ours := s.names(group)
 	found, err := s.relations(ctx, conn, ours)
 	if err != nil {
@@ -175,13 +173,13 @@ func (s *store) checkTables(ctx context.Context, conn *sqlx.Conn, group []table)
 		}
 		switch {
 		case r.Name == "":
-		case slices.Contains(ours, r.Name) && r.Schema == s.homes.of(r.Name):
+		case slices.Contains(ours, r.Name) && r.Schema == s.home.get():
 			used = append(used, r.Name)
 		case r.Place == 0:
 			afar = append(afar, r.text())
 		default:
 			meant := likeName(ours, r.Name)
-			twins = append(twins, r.text()+" beside "+relation{Schema: s.homes.of(meant), Name: meant}.text())
+			twins = append(twins, r.text()+" beside "+relation{Schema: s.home.get(), Name: meant}.text())
 		}
 	}
 	if len(twins) > 0 {
@@ -191,7 +189,7 @@ func (s *store) checkTables(ctx context.Context, conn *sqlx.Conn, group []table)
 	}
 	if len(afar) > 0 {
 		s.afar.Do(func() {
-			s.cfg.logger().LogAttrs(ctx, slog.LevelWarn, "sqlassigner: other schemas have tables of these names", slog.Any("others", afar))
+			s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: other schemas have tables of these names", slog.Any("others", afar))
 		})
 	}
 	return used, nil

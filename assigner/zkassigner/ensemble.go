@@ -80,7 +80,6 @@ type znode struct {
 	stat  *zk.Stat
 }
 
-// Get implements [kvassigner.KV].
 func (e *ensemble) Get(ctx context.Context, key string) ([]byte, string, error) {
 	node, err := confirmed(ctx, e, func() (znode, error) { return e.get(ctx, key) })
 	if err != nil || node.stat == nil {
@@ -138,7 +137,6 @@ func (e *ensemble) create(ctx context.Context, name string, value []byte) (bool,
 	}
 }
 
-// List implements [kvassigner.KV].
 func (e *ensemble) List(ctx context.Context, prefix string) ([]kvassigner.Entry, error) {
 	return confirmed(ctx, e, func() ([]kvassigner.Entry, error) { return e.list(ctx, prefix) })
 }

@@ -28,10 +28,8 @@ type Config struct {
 //
 //	numbers := assigner.Leased(zkassigner.LeaseStore(conn, "orders", zkassigner.Config{}), assigner.LeaseConfig{})
 //
-// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen, except for the
-// names . and .. which ZooKeeper rejects. Services whose IDs meet in one table or message use the
-// same namespace. A name that differs from an existing namespace only in letter case is rejected
-// with [leasestore.ErrOverlap]. The store implements [leasestore.Namespaced]. Its znodes are
+// [kvassigner.LeaseStore] makes the store, and says which namespaces are allowed; ZooKeeper rejects
+// the names . and .. as well. The znodes are
 //
 //   - /uidring/meta/orders, the meta row; the name is in lower case here;
 //   - /uidring/worker/orders/0000000000000004/007, the row of worker 4,007;
@@ -53,11 +51,10 @@ func LeaseStore(conn *zk.Conn, namespace string, cfg Config) leasestore.Store {
 	return kvassigner.LeaseStore(&ensemble{conn, cfg.Root, slices.Clone(cfg.ACL)}, namespace)
 }
 
-// Check implements [kvassigner.Checker].
 func (e *ensemble) Check(namespace string) error {
 	var errs []error
 	if e.conn == nil {
-		errs = append(errs, errors.New("zkassigner: conn is nil, allowed: any"))
+		errs = append(errs, errors.New("zkassigner: conn is required"))
 	}
 	if !strings.HasPrefix(e.root, "/") || e.root == "/" || path.Clean(e.root) != e.root {
 		errs = append(errs, fmt.Errorf("zkassigner: Root %q, allowed: a path such as /services/uidring", e.root))

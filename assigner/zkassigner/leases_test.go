@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 
 func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	conn := connect(t, testserver.ZooKeeper(t))
-	stores.Fail(t, zkassigner.LeaseStore(nil, "a/b", zkassigner.Config{Root: "ids/"}), "conn is nil", `namespace "a/b"`, `Root "ids/"`)
+	stores.Fail(t, zkassigner.LeaseStore(nil, "a/b", zkassigner.Config{Root: "ids/"}), "conn is required", `namespace "a/b"`, `Root "ids/"`)
 	for _, root := range []string{"/", "/a//b", "/a/../b"} {
 		stores.Fail(t, zkassigner.LeaseStore(conn, "orders", zkassigner.Config{Root: root}), fmt.Sprintf("Root %q", root))
 	}

@@ -34,10 +34,20 @@ func (k *Keeper) assign(ctx context.Context, count int) error {
 	if !k.publish(next, count) {
 		return errInvalidated
 	}
-	k.Logger.Info("worker ID assigned", "worker", next.WorkerID, "datacenter", k.DatacenterID, "guarantee", next.Guarantee.String())
+	k.logAssigned(next)
 	generator.Report(k.Logger, "LeaseAssigned", k.Trace.LeaseAssigned, next.Grant)
 	k.changed.Wake()
 	return nil
+}
+
+// logAssigned writes the record by which operators find out later who issued an ID.
+func (k *Keeper) logAssigned(g *Grant) {
+	record := []any{"library", "uidring", "worker", g.WorkerID, "datacenter", k.DatacenterID, "guarantee", g.Guarantee.String(),
+		"layout", k.Alloc.Layout().String(), "ends", k.Alloc.Expires().Format(time.DateOnly)}
+	if l, ok := k.lease.(interface{ Namespace() string }); ok && l.Namespace() != "" {
+		record = append(record, "namespace", l.Namespace())
+	}
+	k.Logger.Info("worker ID assigned", record...)
 }
 
 // guarded runs a method of the user's assigner or lease, and returns a panic as an error.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/keeper"
-	"github.com/uidring/uidring/internal/test/together"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A generator composes IDs under Current until Ended has returned: Current must be nil before.
@@ -40,24 +40,6 @@ func TestLeaseIsWithdrawnBeforeItsEnd(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A padding pass that Ended waits for may use another delta. A store that has learnt of the delta
-// before alone would grant it again.
-func TestReleaseHasTheDeltasUsedUntilTheEnd(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.assign = func(context.Context, int) (assigner.Grant, error) { return r.fresh(0), nil }
-		r.open(t)
-		r.Read()
-		r.ended = func() { r.used.Add(7) }
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-		same(t, r.Read(), "0s ended", "0s release 0, 7", "0s INFO worker ID released")
-		if r.open(t); r.Current().First != 8 { // in the same process
-			t.Errorf("Current = %+v, want it above the deltas used", r.Current())
-		}
-	})
 }
 
 // The generator goes on between the readings of a renewal: read the other way around, more would be
@@ -160,7 +142,7 @@ func TestNoLeaseIsTakenBeforeTheOldOneHasEnded(t *testing.T) {
 	r.open(t)
 	r.ended = func() {
 		r.Extend(1 << 20)
-		together.Yield()
+		testkit.Yield()
 		if n := r.store.Assigns.Load(); n != 1 {
 			t.Errorf("%d leases taken, want the first alone", n)
 		}

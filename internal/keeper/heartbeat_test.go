@@ -15,7 +15,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/keeper"
-	"github.com/uidring/uidring/internal/test/recorder"
+	"github.com/uidring/uidring/internal/storecall"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A renewal comes before the lease expires, and before the clock is half way to the limit.
@@ -134,7 +135,7 @@ func TestRenewalIsRetriedInAnOutage(t *testing.T) {
 // Operators search and alert for levels, messages and keys; docs/OPERATIONS.md lists them.
 func TestLogRecords(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		var log recorder.Recorder
+		var log testkit.Recorder
 		s := r.settings()
 		s.Logger, s.Trace = log.TextLogger(), keeper.Trace{LeaseKept: func(int64) { panic("a mistake") }}
 		r.first = 1
@@ -165,18 +166,95 @@ func TestLogRecords(t *testing.T) {
 		answer = nil
 		r.openWith(t, s)
 		_ = r.Close()
-		same(t, log.Read(), strings.Split(`level=INFO msg="worker ID assigned" worker=1 datacenter=0 guarantee=fresh
+		same(t, log.Read(), strings.Split(`level=INFO msg="worker ID assigned" library=uidring worker=1 datacenter=0 guarantee=fresh layout=28/0/30/5@1s ends=2034-07-04
 level=WARN msg="worker ID: call to the store failed" worker=1 error="connection refused"
 level=INFO msg="worker ID: the store answers again" worker=1
 level=ERROR msg="panic in Trace.LeaseKept" panic="a mistake" stack="(of a goroutine)"
 level=ERROR msg="worker ID lost" worker=1 error="assigner: worker row lost: taken over by \"b\""
 level=WARN msg="waiting for a worker ID" retry=40s error="assigner: worker ID in quarantine: the store is another one, retry after 40s"
-level=INFO msg="worker ID assigned" worker=3 datacenter=0 guarantee=fresh
+level=INFO msg="worker ID assigned" library=uidring worker=3 datacenter=0 guarantee=fresh layout=28/0/30/5@1s ends=2034-07-04
 level=WARN msg="the delta field is used up within a year" expires=2034-07-04T21:24:16.000Z layout=28/0/30/5@1s
 level=INFO msg="worker ID invalidated" worker=3
-level=INFO msg="worker ID assigned" worker=4 datacenter=0 guarantee=fresh
+level=INFO msg="worker ID assigned" library=uidring worker=4 datacenter=0 guarantee=fresh layout=28/0/30/5@1s ends=2034-07-04
 level=WARN msg="worker ID not released" worker=4 error="connection refused"
-level=INFO msg="worker ID assigned" worker=5 datacenter=0 guarantee=fresh
+level=INFO msg="worker ID assigned" library=uidring worker=5 datacenter=0 guarantee=fresh layout=28/0/30/5@1s ends=2034-07-04
 level=INFO msg="worker ID released" worker=5`, "\n")...)
 	})
+}
+
+// The records of an outage: how long the grant lasts, that callers get no IDs, and the end. Callers
+// that get no IDs while the store answers, as in a burst, are not logged.
+func TestOutageIsLogged(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		var log testkit.Recorder
+		s := r.settings()
+		s.Logger, s.Trace = log.TextLogger(), keeper.Trace{}
+		fence(r)
+		var down atomic.Bool
+		r.renew = func(_ context.Context, g *assigner.Grant, _, _ int64) error {
+			if down.Load() {
+				return errors.New("connection refused")
+			}
+			g.Limit = int64(time.Since(r.start)/time.Second) + 100
+			return nil
+		}
+		r.first = 1
+		r.openWith(t, s)
+		_ = r.Shortage()
+		time.Sleep(30 * time.Second)
+		down.Store(true)
+		r.ahead.Store(60)
+		log.Read()
+		time.Sleep(100 * time.Second)
+		for range 1000 {
+			_ = r.Shortage()
+			time.Sleep(10 * time.Millisecond)
+		}
+		down.Store(false)
+		time.Sleep(10 * time.Second)
+		_ = r.Shortage()
+		synctest.Wait()
+		same(t, log.Read(), strings.Split(`level=WARN msg="worker ID: call to the store failed" worker=1 error="connection refused" lasts=30s until=2000-01-01T00:01:15Z
+level=ERROR msg="worker ID: callers get no IDs" worker=1 calls="Next returns ErrLeaseExhausted, NextContext waits" remedy="bring the store back; do not restart processes, since a start needs the store" error="connection refused"
+level=INFO msg="worker ID: the store answers again" worker=1`, "\n")...)
+		down.Store(true) // again
+		time.Sleep(time.Minute)
+		_ = r.Shortage()
+		synctest.Wait()
+		if lines := log.Read(); len(lines) != 2 || !strings.HasPrefix(lines[1], `level=ERROR msg="worker ID: callers get no IDs"`) {
+			t.Errorf("records of a second outage: %q", lines)
+		}
+	})
+}
+
+// A start that had to wait for a worker ID is no outage.
+func TestShortageAfterASlowStartIsNotLogged(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		refuse(r, 0, &retry{assigner.ErrQuarantined, time.Second})
+		r.open(t)
+		r.Read()
+		_ = r.Shortage()
+		synctest.Wait()
+		same(t, r.Read())
+	})
+}
+
+// A start without an answer names the reason after a second, if the store has told one.
+func TestSlowStartIsLogged(t *testing.T) {
+	for name, failure := range map[string]error{"the store has not answered yet": nil, "connection refused": errors.New("connection refused")} {
+		bubble(t, func(t *testing.T, r *rig) {
+			var log testkit.Recorder
+			s := r.settings()
+			s.Logger, s.Trace = log.TextLogger(), keeper.Trace{}
+			r.assign = func(ctx context.Context, n int) (assigner.Grant, error) {
+				if failure != nil {
+					storecall.Failed(ctx, failure)
+				}
+				time.Sleep(1500 * time.Millisecond)
+				same(t, log.Read(), fmt.Sprintf("level=WARN msg=\"waiting for a worker ID\" error=%q", name))
+				return r.fresh(n), nil
+			}
+			r.openWith(t, s)
+		})
+	}
 }

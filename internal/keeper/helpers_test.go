@@ -13,7 +13,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
-	"github.com/uidring/uidring/internal/test/recorder"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // lastWorker gives the grants of each test worker IDs of their own.
@@ -23,7 +23,7 @@ var lastWorker atomic.Int64
 // generator that it is held for is used and ended.
 type rig struct {
 	*keeper.Keeper
-	recorder.Recorder
+	testkit.Recorder
 	store fakeassigner.Assigner
 
 	assign  func(ctx context.Context, nth int) (assigner.Grant, error) // from 0 on; nil: a fresh worker ID

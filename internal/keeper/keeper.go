@@ -89,6 +89,8 @@ type Keeper struct {
 	warned                       atomic.Bool           // of the end of the layout
 	warnFrom                     int64                 // the first delta at which less than a year is left
 
+	supply atomic.Int32 // whether the store answers, and whether callers get IDs
+
 	want atomic.Int64 // the highest delta that Extend asked for since the last renewal; 0: none
 
 	// ending is held by Invalidate, and while a new lease becomes current.
@@ -126,8 +128,12 @@ func (k *Keeper) Current() *Grant { return k.current.Load() }
 // Latest returns the last grant that Current has returned.
 func (k *Keeper) Latest() *Grant { return k.latest.Load() }
 
-// Shortage returns ErrLeaseExhausted of the package, and says why no grant covers the next unit.
+// Shortage returns ErrLeaseExhausted of the package, and says why no grant covers the next unit. In
+// an outage the first call leads to a log record.
 func (k *Keeper) Shortage() error {
+	if k.supply.CompareAndSwap(fails, short) {
+		generator.Signal(k.wake)
+	}
 	grant := k.current.Load()
 	reason := fmt.Sprintf("worker ID %d ", k.latest.Load().WorkerID)
 	switch {

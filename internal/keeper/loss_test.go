@@ -25,39 +25,6 @@ func lose(r *rig) {
 	}
 }
 
-func TestLostRowIsReplacedAtOnce(t *testing.T) {
-	for name, loss := range map[string]func(*rig){
-		"it has vanished": lose,
-		"a renewal has returned another worker ID": func(r *rig) {
-			r.renew = func(_ context.Context, g *assigner.Grant, _, _ int64) error {
-				if g.WorkerID == r.first {
-					g.WorkerID += 500
-				}
-				return nil
-			}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
-				loss(r)
-				r.open(t)
-				r.used.Store(99)
-				time.Sleep(50 * time.Second)
-				same(t, r.Read(), "0s INFO worker ID assigned", "0s assigned 0",
-					"45s renew 0, 99 to 99", "45s ended", "45s ERROR worker ID lost", "45s lost 0",
-					"45s INFO worker ID assigned", "45s assigned 1")
-				if h := r.Current(); h == nil || h.Generation != 2 || h.WorkerID != r.first+1 || h.Delta != 45 {
-					t.Errorf("Current = %+v, want the second lease", h)
-				}
-				if err := r.Close(); err != nil {
-					t.Error(err)
-				}
-				same(t, r.Read(), "50s ended", "50s release 1, 99", "50s INFO worker ID released")
-			})
-		})
-	}
-}
-
 // An ending is how a lease on the deltas 1 to 100 ends, when the generator has used those up to 50.
 type ending struct {
 	err   error // beside ErrWorkerRowLost

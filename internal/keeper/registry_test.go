@@ -11,7 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
-	"github.com/uidring/uidring/internal/test/together"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // epochs numbers the domains that the tests have taken, since the registry lives as long as the
@@ -111,7 +111,7 @@ func TestRegisterKeepsSuccessiveHoldersApart(t *testing.T) {
 	d := ownDomain()
 	var mu sync.Mutex
 	used := make(map[int64]bool)
-	together.Run(8, func(i int) {
+	testkit.Together(8, func(i int) {
 		for range 500 {
 			hold, g, err := keeper.Register(d, unfenced(9))
 			if err != nil {

@@ -17,6 +17,14 @@ const (
 	renewTimeout = time.Minute - heartbeat
 )
 
+// The values of Keeper.supply.
+const (
+	answers int32 = iota // the store answers
+	fails                // it does not, or has no worker ID
+	short                // and a caller got no ID for that reason
+	told                 // which is in the log
+)
+
 // outage is the value of reported while calls to the store fail.
 const outage = "outage"
 
@@ -27,6 +35,7 @@ func (k *Keeper) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-k.wake:
+			k.logShortage()
 			if !k.due() {
 				continue
 			}
@@ -69,6 +78,7 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 		return 0
 	}
 	k.lastErr.Store(&err)
+	k.supply.CompareAndSwap(answers, fails)
 	if pause, ok := k.pause(err); ok && !renewing {
 		k.logWait(err)
 		k.delay = pause
@@ -98,15 +108,35 @@ func (k *Keeper) succeeded(kept bool) {
 		}
 	}
 	k.delay, k.reported = 0, ""
+	k.supply.Store(answers)
 }
 
 func (k *Keeper) failed(err error) {
 	k.failures.Add(1)
 	if k.reports(outage) {
-		k.Logger.Warn("worker ID: call to the store failed", "worker", k.latest.Load().WorkerID, "error", err)
+		grant := k.latest.Load()
+		record := []any{"worker", grant.WorkerID, "error", err}
+		if grant.Fenced() {
+			_, lasts := k.Window(k.hooks.Position(grant))
+			record = append(record, "lasts", lasts.Truncate(time.Second).String(), "until", time.Now().Add(lasts).UTC().Format(time.RFC3339))
+		}
+		k.Logger.Warn("worker ID: call to the store failed", record...)
 	}
 	generator.Report(k.Logger, "RenewFailed", k.Trace.RenewFailed, err)
 	k.delay = nextDelay(k.delay)
+}
+
+// logShortage reports, once in an outage, that callers have begun to get no IDs.
+func (k *Keeper) logShortage() {
+	if !k.supply.CompareAndSwap(short, told) {
+		return
+	}
+	record := []any{"worker", k.latest.Load().WorkerID, "calls", "Next returns ErrLeaseExhausted, NextContext waits",
+		"remedy", "bring the store back; do not restart processes, since a start needs the store"}
+	if err := k.lastErr.Load(); err != nil {
+		record = append(record, "error", *err)
+	}
+	k.Logger.Error("worker ID: callers get no IDs", record...)
 }
 
 // reports records the cause of a failure, and returns whether it differs from the last one.

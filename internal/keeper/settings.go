@@ -58,8 +58,8 @@ func New(s Settings) (*Keeper, *generator.Checker) {
 		s.Now = time.Now
 	}
 	k := &Keeper{Settings: s, wake: make(chan struct{}, 1)}
-	c.Check(s.Assigner != nil, "Assigner", "nil", "an assigner such as sqlassigner.Disposable, or assigner.Static with a "+
-		"way to be safe across restarts; it is required, since there is no safe default worker ID")
+	c.Check(s.Assigner != nil, "Assigner", "nil", "an assigner such as sqlassigner.Leased, assigner.Leased on another "+
+		"store, or without a store assigner.Static; no worker ID is safe by default")
 	c.Check(s.AssignTimeout >= time.Millisecond, "AssignTimeout", s.AssignTimeout, "at least 1ms, such as 10 * time.Second")
 	now := s.Now()
 	c.Check(!s.Epoch.After(now), "Epoch", s.Epoch.UTC(), "not in the future; it is %v by the clock of this host: correct the clock if that is wrong", now.UTC())
@@ -95,6 +95,15 @@ func (k *Keeper) domain() assigner.Domain {
 			"that is fresh or fenced", assigner.ErrUnfencedReuse, k.ReuseAdvice)
 	}
 	return d
+}
+
+// FirstID returns the ID of a unit and worker ID with sequence number 0.
+func (k *Keeper) FirstID(delta, workerID int64) int64 {
+	id, err := k.Alloc.Allocate(delta, k.DatacenterID, workerID, 0)
+	if err != nil {
+		panic(fmt.Sprintf("bug: %s: delta %d, worker ID %d: %v", k.Package, delta, workerID, err))
+	}
+	return id
 }
 
 // Exhausted returns ErrTimeExhausted of the package, with the layout that has ended and its end.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -52,41 +51,4 @@ func TestCurrentUnitCountsAsUsedByAnEarlierProcess(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A lease keeps the clock of the lease before if that is ahead. Its Delta is the delta that the
-// assigner has seen: its grant may end before the delta of that clock.
-func TestDeltaOfLeaseIsTheReadingOfTheAssigner(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		s := r.settings()
-		now, back := s.Now, time.Duration(0)
-		s.Now = func() time.Time { return now().Add(-back) }
-		time.Sleep(time.Hour)
-		r.openWith(t, s)
-		back = time.Minute
-		r.Invalidate()
-		synctest.Wait()
-		if h := r.Current(); h.Generation != 2 || h.Delta != 3540 || r.Alloc.Delta(h.Clock.Now()) != 3600 {
-			t.Errorf("Current = %+v, want Delta 3540 and a clock at 3600", h)
-		}
-	})
-}
-
-// Close does not wait out a call that is under way.
-func TestCloseInterruptsARenewal(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.renew = func(ctx context.Context, _ *assigner.Grant, _, _ int64) error {
-			<-ctx.Done()
-			return ctx.Err()
-		}
-		r.open(t)
-		time.Sleep(46 * time.Second)
-		start := time.Now()
-		if err := r.Close(); err != nil || time.Since(start) != 0 {
-			t.Errorf("Close = %v after %v, want at once", err, time.Since(start))
-		}
-		if _, failures := r.counts(); failures != 0 {
-			t.Errorf("%d failures, but the store has not failed", failures)
-		}
-	})
 }

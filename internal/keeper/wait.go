@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
+
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 // A passing error is an error of Assign that says when to retry.
@@ -17,6 +20,11 @@ type passing interface {
 // shortestPause is the least time between two calls to the store, except for calls that the
 // generator requests.
 const shortestPause = 100 * time.Millisecond
+
+// slowStart is the time after which a start without an answer of the store is logged.
+const slowStart = time.Second
+
+var errNoAnswer = errors.New("the store has not answered yet")
 
 // longestPause bounds RetryAfter: the Keeper calls the store at least this often.
 const longestPause = time.Hour
@@ -36,9 +44,20 @@ func nextDelay(last time.Duration) time.Duration {
 // first takes the first lease. It retries after errors that pass, unless ctx never ends: then the
 // caller could not stop it.
 func (k *Keeper) first(ctx context.Context) error {
+	var failure atomic.Pointer[error] // of a try that the store repeats
+	ctx = storecall.OnFailure(ctx, func(err error) { failure.Store(&err) })
+	slow := time.AfterFunc(slowStart, func() {
+		reason := &errNoAnswer
+		if err := failure.Load(); err != nil {
+			reason = err
+		}
+		k.Logger.Warn("waiting for a worker ID", "error", *reason)
+	})
+	defer slow.Stop()
 	var cause error // the error behind the last wait
 	for {
 		err := k.assign(ctx, 0)
+		slow.Stop()
 		if err == nil {
 			return nil
 		}
@@ -76,6 +95,6 @@ func (k *Keeper) pause(err error) (time.Duration, bool) {
 func (k *Keeper) logWait(err error) {
 	p, _ := errors.AsType[passing](err)
 	if k.reports(fmt.Sprintf("%T", p)) {
-		k.Logger.Warn("waiting for a worker ID", "retry", p.RetryAfter(), "error", err)
+		k.Logger.Warn("waiting for a worker ID", "retry", p.RetryAfter().String(), "error", err)
 	}
 }

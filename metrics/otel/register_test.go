@@ -15,15 +15,14 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/metrics"
 	"github.com/uidring/uidring/metrics/otel"
 )
 
-func register[S metrics.Stats](t *testing.T, r sdk.Reader, stats S) metric.Registration {
+func register(t *testing.T, r sdk.Reader, stats cached.Stats) metric.Registration {
 	t.Helper()
 	provider := sdk.NewMeterProvider(sdk.WithReader(r))
-	registration, err := otel.Register(provider.Meter("ids"), func() S { return stats }, attribute.String("generator", "orders"))
+	registration, err := otel.Register(provider.Meter("ids"), func() cached.Stats { return stats }, attribute.String("generator", "orders"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,22 +46,17 @@ func collect(t *testing.T, r *sdk.ManualReader) map[string]metricdata.Metrics {
 }
 
 func TestRegisterShowsStatsUntilUnregister(t *testing.T) {
-	t.Run("ring", shows[cached.Stats])
-	t.Run("without a window", shows[defaultgen.Stats])
+	for _, limit := range []int64{9, assigner.Unlimited} {
+		shows(t, cached.Stats{WorkerID: 5, Limit: limit, Issued: 12345, Capacity: 65536})
+	}
 }
 
-func shows[S metrics.Stats](t *testing.T) {
-	var stats S
-	switch s := any(&stats).(type) {
-	case *cached.Stats:
-		*s = cached.Stats{WorkerID: 5, Limit: 9, Issued: 12345, Capacity: 65536}
-	case *defaultgen.Stats:
-		*s = defaultgen.Stats{WorkerID: 77, Limit: assigner.Unlimited}
-	}
+func shows(t *testing.T, stats cached.Stats) {
+	t.Helper()
 	reader := sdk.NewManualReader()
 	registration := register(t, reader, stats)
 	found := collect(t, reader)
-	for _, m := range metrics.All[S]() {
+	for _, m := range metrics.All[cached.Stats]() {
 		name := "uidring." + strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(m.Name, "uidring_"), "_total"), "_seconds")
 		var points []metricdata.DataPoint[float64]
 		counter := false

@@ -35,10 +35,20 @@ type Contestant struct {
 	Note       string
 	PerSecond  float64 // the most IDs that the format allows; 0: more than a lap can take
 	Crowd      bool    // also measured on many goroutines
+	Rate       *Rate   // nil: another option of a library, or a baseline
 
 	// Open starts a lap; worker is a number that no other lap has. nil: laps are too short to
 	// show the cap.
 	Open func(ctx context.Context, worker int64) (load.Source, error)
+}
+
+// A Rate is the number of IDs a second that one generator can keep up for ever: the time in its IDs
+// does not run away from the clock. 0: the format does not bound it.
+type Rate struct {
+	Name    string // of the generator
+	Default int64  // of its default format
+	// Comparable is of its widest format with 63 bits, 4,096 worker IDs and 60 years.
+	Comparable int64
 }
 
 // All returns the contestants in the order of the tables.

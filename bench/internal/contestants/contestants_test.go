@@ -27,8 +27,7 @@ func TestContestantsIssueDifferentIDs(t *testing.T) {
 			}
 			ids := make([]int64, hands*each)
 			_, err = load.Race(t.Context(), hands, 0, func(hand int, _ *atomic.Bool) (err error) {
-				take, leave := src.Join()
-				defer leave()
+				take := src.Join()
 				for k := hand * each; k < (hand+1)*each; k++ {
 					if ids[k], err = take(1); err != nil {
 						return err

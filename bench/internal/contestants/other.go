@@ -22,27 +22,34 @@ import (
 // otherLibraries returns the alternatives to this library. If a format caps the rate below the
 // speed of the code, and the library has an option to widen it, both are in the list.
 func otherLibraries() []Contestant {
-	const yours = "worker ID, yours to assign, unchecked"
+	const (
+		yours = "worker ID, yours to assign, unchecked"
+		ms    = 1000 // of them a second has
+		// With 41 bits of milliseconds, 60 years, and 12 of a worker ID, 10 bits are left.
+		comparable = 1 << 10 * ms
+	)
 	list := []Contestant{
 		{Name: "edwingeng/wuid", Bits: 63, Order: increasing, Worker: "prefix from your store, a new one at each start", Ahead: "no time in the ID",
-			Note: "a counter; sorts by start, not by time", Open: openWuid},
-		{Name: "bwmarrin/snowflake", Bits: 63, Order: increasing, Worker: yours, Ahead: aheadNone, PerSecond: 4_096_000, Open: openBwmarrin(10, 12)},
+			Note: "a counter; sorts by start, not by time", Rate: &Rate{Name: "edwingeng/wuid"}, Open: openWuid},
+		{Name: "bwmarrin/snowflake", Bits: 63, Order: increasing, Worker: yours, Ahead: aheadNone, PerSecond: 4_096_000,
+			Rate: &Rate{"bwmarrin/snowflake", 1 << 12 * ms, comparable}, Open: openBwmarrin(10, 12)},
 		{Name: "bwmarrin/snowflake, 20 step bits", Bits: 63, Order: increasing, Worker: yours, Ahead: aheadNone, Open: openBwmarrin(2, 20)},
 		{Name: "sony/sonyflake", Bits: 63, Order: increasing, Worker: "worker ID, from the IP address, unchecked", Ahead: aheadNone, PerSecond: 25_600,
-			Open: openSonyflake(sonyflake.Settings{})},
+			Rate: &Rate{"sony/sonyflake", 1 << 8 * ms / 10, comparable}, Open: openSonyflake(sonyflake.Settings{})},
 		{Name: "sony/sonyflake, 20 bits per ms", Bits: 63, Order: increasing, Worker: yours, Ahead: aheadNone,
 			Open: openSonyflake(sonyflake.Settings{BitsSequence: 20, BitsMachineID: 4, TimeUnit: time.Millisecond})},
-		{Name: "yitter/idgenerator", Bits: 63, Order: increasing, Worker: yours, Ahead: "up to 2,000 ms, then waits", PerSecond: 59_000},
+		{Name: "yitter/idgenerator", Bits: 63, Order: increasing, Worker: yours, Ahead: "up to 2,000 ms, then waits", PerSecond: 59_000,
+			Rate: &Rate{"yitter/idgenerator", (1<<6 - 5) * ms, comparable - 5*ms}}, // it reserves five numbers
 		{Name: "yitter/idgenerator, 16 bits", Bits: 63, Order: increasing, Worker: yours, Ahead: "up to 2,000 ms, then waits", Open: opened(yitter)},
 	}
 	list = append(list, standardLibrary()...)
 	return append(list, []Contestant{
-		{Name: "google/uuid v7", Bits: 128, Order: increasing, Worker: randomBits, Ahead: aheadUnbounded, Open: opened(of(google.NewV7))},
+		{Name: "google/uuid v7", Bits: 128, Order: increasing, Worker: randomBits, Ahead: aheadUnbounded, Rate: &Rate{Name: "google/uuid v7"}, Open: opened(of(google.NewV7))},
 		{Name: "google/uuid v7, random pool", Bits: 128, Order: increasing, Worker: randomBits, Ahead: aheadUnbounded, Open: opened(googlePool)},
-		{Name: "gofrs/uuid v7", Bits: 128, Order: increasing, Worker: randomBits, Ahead: aheadUnbounded, Open: opened(of(gofrs.NewV7))},
-		{Name: "oklog/ulid", Bits: 128, Order: "by ms", Worker: randomBits, Ahead: "none", Open: opened(of(func() (ulid.ULID, error) { return ulid.Make(), nil }))},
-		{Name: "rs/xid", Bits: 96, Order: "by s", Worker: "hash of host name, process ID", Ahead: "none", Note: "unique up to 16,777,216 a second", Open: opened(of(func() (xid.ID, error) { return xid.New(), nil }))},
-		{Name: "segmentio/ksuid", Bits: 160, Order: "by s", Worker: randomBits, Ahead: "none", Open: opened(of(ksuid.NewRandom))},
+		{Name: "gofrs/uuid v7", Bits: 128, Order: increasing, Worker: randomBits, Ahead: aheadUnbounded, Rate: &Rate{Name: "gofrs/uuid v7"}, Open: opened(of(gofrs.NewV7))},
+		{Name: "oklog/ulid", Bits: 128, Order: "by ms", Worker: randomBits, Ahead: "none", Rate: &Rate{Name: "oklog/ulid"}, Open: opened(of(func() (ulid.ULID, error) { return ulid.Make(), nil }))},
+		{Name: "rs/xid", Bits: 96, Order: "by s", Worker: "hash of host name, process ID", Ahead: "none", Note: "unique up to 16,777,216 a second", PerSecond: 1 << 24, Rate: &Rate{Name: "rs/xid", Default: 1 << 24}, Open: opened(of(func() (xid.ID, error) { return xid.New(), nil }))},
+		{Name: "segmentio/ksuid", Bits: 160, Order: "by s", Worker: randomBits, Ahead: "none", Rate: &Rate{Name: "segmentio/ksuid"}, Open: opened(of(ksuid.NewRandom))},
 	}...)
 }
 

@@ -19,14 +19,17 @@ const batch = 256
 func ownGenerators() []Contestant {
 	const perLane, unit = "per lane", "unit 1 ms"
 	wide := bitsalloc.Layout{DeltaBits: 41, WorkerBits: 2, SequenceBits: 20, Unit: time.Millisecond}
+	byLayout := func(name string) *Rate {
+		return &Rate{name, perSecond(bitsalloc.Default()), perSecond(bitsalloc.Recommended())}
+	}
 	list := []Contestant{
-		{Name: "Next", Order: increasing, Crowd: true, Open: openCached(Next)},
+		{Name: "Next", Order: increasing, Crowd: true, Rate: byLayout("uidring cached"), Open: openCached(Next)},
 		{Name: "Lane.Next", Order: perLane, Crowd: true, Note: "a lane per goroutine", Open: openCached(laneNext)},
 		{Name: "Fill of 256", Order: increasing, Crowd: true, Open: openCached(fill)},
 		{Name: "Reserve of 256", Order: increasing, Crowd: true, Note: "the numbers are not written out", Open: openCached(reserve)},
 		{Name: "defaultgen, 20 sequence bits", Order: increasing, Ahead: aheadNone, Note: unit, Open: openDefaultgen(wide)},
 		{Name: "defaultgen, 12 sequence bits", Order: increasing, Ahead: aheadNone, Note: unit, PerSecond: 4_096_000, Open: openDefaultgen(bitsalloc.Snowflake())},
-		{Name: "defaultgen, default layout", Order: increasing, Ahead: aheadNone, Note: "unit 1 s, 13 sequence bits", PerSecond: 8_192},
+		{Name: "defaultgen, default layout", Order: increasing, Ahead: aheadNone, Note: "unit 1 s, 13 sequence bits", PerSecond: 8_192, Rate: byLayout("uidring defaultgen")},
 	}
 	for i := range list {
 		c := &list[i]
@@ -37,16 +40,15 @@ func ownGenerators() []Contestant {
 	}
 	const ranges, noTime = "a range of a counter in your store", "no time in the ID"
 	return append(list,
-		Contestant{Name: "segment", Bits: 63, Order: increasing, Worker: ranges, Ahead: noTime, Crowd: true, Note: "dense numbers",
+		Contestant{Name: "segment", Bits: 63, Order: increasing, Worker: ranges, Ahead: noTime, Crowd: true, Note: "dense numbers", Rate: &Rate{Name: "uidring segment"},
 			Open: openSegment(func(g *segment.Generator) load.Source { return load.Shared(load.Each(g.Next), g.Close) })},
 		Contestant{Name: "segment, Lane.Next", Bits: 63, Order: perLane, Worker: ranges, Ahead: noTime, Crowd: true, Note: "a lane per goroutine",
 			Open: openSegment(func(g *segment.Generator) load.Source {
-				return load.Source{Join: func() (load.Taker, func()) {
-					lane := g.Lane()
-					return load.Each(lane.Next), lane.Close
-				}, Close: g.Close}
+				return load.Source{Join: func() load.Taker { return load.Each(g.Lane().Next) }, Close: g.Close}
 			})})
 }
+
+func perSecond(l bitsalloc.Layout) int64 { return 1 << l.SequenceBits * int64(time.Second/l.Unit) }
 
 func openCached(source func(*cached.Generator) load.Source) func(context.Context, int64) (load.Source, error) {
 	return func(ctx context.Context, worker int64) (load.Source, error) {
@@ -72,7 +74,7 @@ func Next(g *cached.Generator) load.Source {
 
 // laneNext returns a source with a Lane for each goroutine.
 func laneNext(g *cached.Generator) load.Source {
-	return load.Source{Join: func() (load.Taker, func()) {
+	return load.Source{Join: func() load.Taker {
 		lane := g.Lane()
 		return func(n int) (last int64, err error) {
 			for range n {
@@ -81,12 +83,12 @@ func laneNext(g *cached.Generator) load.Source {
 				}
 			}
 			return last, nil
-		}, func() {}
+		}
 	}, Close: g.Close}
 }
 
 func fill(g *cached.Generator) load.Source {
-	return load.Source{Join: func() (load.Taker, func()) {
+	return load.Source{Join: func() load.Taker {
 		dst := make([]int64, batch)
 		return func(n int) (last int64, err error) {
 			for n > 0 {
@@ -97,7 +99,7 @@ func fill(g *cached.Generator) load.Source {
 				n, last = n-got, dst[got-1]
 			}
 			return last, nil
-		}, func() {}
+		}
 	}, Close: g.Close}
 }
 

@@ -21,13 +21,13 @@ type Taker func(n int) (last int64, err error)
 
 // A Source is a generator, or a baseline in its place.
 type Source struct {
-	Join  func() (take Taker, leave func()) // for one goroutine
+	Join  func() Taker // for one goroutine
 	Close func() error
 }
 
 // Shared returns a source whose goroutines share one Taker.
 func Shared(take Taker, close func() error) Source {
-	return Source{func() (Taker, func()) { return take, func() {} }, close}
+	return Source{func() Taker { return take }, close}
 }
 
 // Each returns a Taker that calls next for each ID.
@@ -81,8 +81,7 @@ func Run(ctx context.Context, goroutines int, src Source, d time.Duration) (lap 
 	var ids atomic.Int64
 	before := cpuTime()
 	lap.Wall, err = Race(ctx, goroutines, d, func(_ int, stop *atomic.Bool) error {
-		take, leave := src.Join()
-		defer leave()
+		take := src.Join()
 		taken := int64(0)
 		defer func() { ids.Add(taken) }()
 		for more := true; more; more = !stop.Load() {
@@ -104,8 +103,7 @@ func Sample(ctx context.Context, goroutines int, src Source, d time.Duration) ([
 	const most = 1 << 20 // of a goroutine
 	lists := make([][]time.Duration, goroutines)
 	_, err := Race(ctx, goroutines, d, func(i int, stop *atomic.Bool) error {
-		take, leave := src.Join()
-		defer leave()
+		take := src.Join()
 		for len(lists[i]) < most && (len(lists[i]) == 0 || !stop.Load()) {
 			if _, err := take(32); err != nil {
 				return err

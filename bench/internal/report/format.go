@@ -52,6 +52,9 @@ func Ns(n float64) string {
 	return Figure(n) + " " + unit
 }
 
+// Millions writes a number of millions, which has more digits than a measurement knows.
+func Millions(n float64) string { return Figure(n/1e6) + " million" }
+
 // Median returns the median of a list that is not empty.
 func Median(list []float64) float64 {
 	list = slices.Sorted(slices.Values(list))

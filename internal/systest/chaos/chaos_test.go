@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 var (
@@ -38,7 +38,7 @@ func TestChaos(t *testing.T) {
 	r := newRun(t, *flush)
 	r.chaos(*lasts, *seed)
 	t.Log(r.judge)
-	if err := r.judge.verdict(everything()...); err != nil {
+	if err := r.judge.verdict(inflicted()...); err != nil {
 		t.Error(err)
 	}
 }
@@ -51,7 +51,7 @@ func (r *run) script(kind string, workerID int64, owner string, clock time.Durat
 func (r *run) untilMoreIDs() {
 	r.t.Helper()
 	before := r.judge.of(differentIDs)
-	poll.Until(r.t, "more IDs", func() bool { return r.judge.of(differentIDs) > before+1000 })
+	testkit.Until(r.t, "more IDs", func() bool { return r.judge.of(differentIDs) > before+1000 })
 }
 
 // Two hosts derive the same worker ID from addresses that agree in the low bits. In production that
@@ -68,13 +68,13 @@ func TestHostsWithTheSameAddressSuffix(t *testing.T) {
 	for range 2 {
 		r.start(r.script("derived", 3, "", 0))
 	}
-	poll.Until(t, "duplicates", func() bool { return r.judge.of(duplicates) > 0 })
+	testkit.Until(t, "duplicates", func() bool { return r.judge.of(duplicates) > 0 })
 
 	r = newRun(t, 1)
 	first := r.start(r.script("fenced", 3, "host 1", 0))
 	r.untilMoreIDs()
 	second := r.start(r.script("fenced", 3, "host 2", 0))
-	poll.Until(t, "the second host is refused", func() bool { return r.judge.of(assigner.ErrWorkerInUse.Error()) > 0 })
+	testkit.Until(t, "the second host is refused", func() bool { return r.judge.of(assigner.ErrWorkerInUse.Error()) > 0 })
 	first.end(t) // releases the worker ID
 	r.untilMoreIDs()
 	second.end(t)
@@ -113,7 +113,7 @@ func TestVerdict(t *testing.T) {
 		j := newJudge(true)
 		j.hear(1, message{IDs: []int64{id}})
 		j.hear(tt.process, tt.second)
-		if err := j.verdict(everything()...); !strings.Contains(err.Error(), tt.want) {
+		if err := j.verdict(inflicted()...); !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: verdict %v, want %q", tt.second, err, tt.want)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/faultconn"
 )
 
@@ -59,8 +58,6 @@ func (s *slot) start() {
 		Window:  between(r, 2*time.Second, 5*time.Second),
 		MaxSkew: maxSkew,
 		Rate:    []int{100, 2_000, 60_000, 80_000, 200_000, 400_000}[r.IntN(6)],
-		Mode:    []string{"next", "context", "fill"}[r.IntN(3)],
-		OnEmpty: []cached.EmptyPolicy{cached.PadInline, cached.PadInline, cached.Reject}[r.IntN(3)],
 	}
 	switch s.number % 5 {
 	case 3:
@@ -140,11 +137,12 @@ func (r *run) networkFaults(link *faultconn.Proxy, random *rand.Rand) []fault {
 			return nil
 		}},
 		{badNetwork, 2, func(ctx context.Context) error {
-			link.Refuse()
+			up := link.Down()
 			pause(ctx, lasts())
-			r.network.RLock() // waits while all links refuse connections
+			r.network.RLock() // waits while all links are down
 			defer r.network.RUnlock()
-			return link.Accept()
+			up()
+			return nil
 		}},
 	}
 }
@@ -198,8 +196,7 @@ func (r *run) restore(d dump) (err error) {
 	r.network.Lock()
 	defer r.network.Unlock()
 	for _, l := range r.links {
-		l.Refuse()
-		defer func() { err = errors.Join(err, l.Accept()) }()
+		defer l.Down()()
 	}
 	ctx := r.t.Context()
 	if err := r.quiet(ctx); err != nil {

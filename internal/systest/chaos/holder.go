@@ -42,8 +42,6 @@ type profile struct {
 	MaxSkew        time.Duration
 	Clock          time.Duration // how far the clock is off at first
 	Rate           int           // IDs a second that it asks for
-	Mode           string        // how: next, context, fill
-	OnEmpty        cached.EmptyPolicy
 }
 
 func (p profile) assigner(db *sqlx.DB) assigner.Assigner {
@@ -73,7 +71,7 @@ type message struct {
 const (
 	leased  = "lease taken"
 	inNew   = "error of New"
-	inTake  = "error of Next, NextContext or Fill"
+	inTake  = "error of Next"
 	inRenew = "failed renewal"
 	inLost  = "lost lease"
 	inClose = "error of Close"
@@ -87,7 +85,7 @@ func documented(place string, err error) error {
 	}
 	switch place {
 	case inTake:
-		allowed = []error{cached.ErrLeaseExhausted, cached.ErrEmpty}
+		allowed = []error{cached.ErrLeaseExhausted}
 	case inLost:
 		allowed = []error{assigner.ErrWorkerRowLost}
 	}
@@ -180,7 +178,6 @@ func (h *holder) config(a assigner.Assigner) cached.Config {
 		Assigner:      a,
 		AllowReuse:    true, // of derived worker IDs
 		AssignTimeout: assignTimeout,
-		OnEmpty:       h.OnEmpty,
 		Now:           func() time.Time { return time.Now().Add(time.Duration(h.offset.Load())) },
 		Trace: cached.Trace{
 			LeaseAssigned: func(g assigner.Grant) { _ = h.tell(message{Event: leased, WorkerID: g.WorkerID}) },
@@ -198,7 +195,13 @@ func (h *holder) draw(ctx context.Context, g *cached.Generator) error {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
-		n, errTake := h.take(ctx, g, ids)
+		n := 0
+		var errTake error
+		for ; n < len(ids); n++ {
+			if ids[n], errTake = g.Next(); errTake != nil {
+				break
+			}
+		}
 		if err := h.tell(message{IDs: ids[:n]}); err != nil {
 			return fmt.Errorf("write IDs: %w", err)
 		}
@@ -214,25 +217,6 @@ func (h *holder) draw(ctx context.Context, g *cached.Generator) error {
 		case <-tick.C:
 		}
 	}
-}
-
-// take fills ids in the way of the profile, as far as there are any.
-func (h *holder) take(ctx context.Context, g *cached.Generator, ids []int64) (n int, err error) {
-	next := g.Next
-	switch h.Mode {
-	case "fill":
-		return g.Fill(ids)
-	case "context":
-		ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
-		defer cancel()
-		next = func() (int64, error) { return g.NextContext(ctx) }
-	}
-	for n = range ids {
-		if ids[n], err = next(); err != nil {
-			return n, err
-		}
-	}
-	return len(ids), nil
 }
 
 // failed tells an error. A holder that cannot tell it will not write IDs either.

@@ -16,8 +16,8 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/faultconn"
-	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/internal/test/process"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -45,7 +45,7 @@ func newRun(t testing.TB, flush int) *run {
 	}
 	t.Cleanup(func() { _ = r.db.Close() })
 	r.db.SetMaxOpenConns(1)
-	if err := sqlassigner.Apply(t.Context(), r.db, sqlassigner.Config{}); err != nil {
+	if _, err := sqlassigner.Apply(t.Context(), r.db, sqlassigner.Config{}); err != nil {
 		t.Fatal(err)
 	}
 	r.store = sqlassigner.LeaseStore(r.db, "chaos", sqlassigner.Config{})
@@ -111,11 +111,7 @@ func (c *child) end(t testing.TB) {
 func (r *run) chaos(lasts time.Duration, seed uint64) {
 	all := make([]*slot, slots)
 	for i := range all {
-		link, err := faultconn.Listen(testserver.FreeAddr(r.t), r.server.Addr())
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		r.t.Cleanup(link.Close)
+		link := faultconn.Start(r.t, r.server.Addr())
 		r.links = append(r.links, link)
 		all[i] = &slot{run: r, number: i, random: rand.New(rand.NewPCG(seed, uint64(2*i)))}
 		all[i].start()
@@ -141,7 +137,7 @@ func (r *run) chaos(lasts time.Duration, seed uint64) {
 func (r *run) calm() {
 	r.t.Helper()
 	before := r.judge.of(differentIDs)
-	poll.Succeeds(r.t, "all worker IDs are held after the last fault, and IDs come", func() error {
+	testkit.Succeeds(r.t, "all worker IDs are held after the last fault, and IDs come", func() error {
 		status, err := r.store.Status(r.t.Context())
 		if err != nil {
 			return err

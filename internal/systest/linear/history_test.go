@@ -10,7 +10,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"github.com/uidring/uidring/internal/test/together"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A queue is a [ringbuffer.Ring] or a broken variant.
@@ -50,7 +50,7 @@ type event struct {
 func record(q queue, seed uint64) *history {
 	h := &history{queue: q}
 	h.waiting.Store(takers + 1)
-	together.Run(takers+1, func(i int) {
+	testkit.Together(takers+1, func(i int) {
 		rng := rand.New(rand.NewPCG(seed, uint64(i)))
 		h.events[i] = make([]event, 0, 8*calls)
 		choices := make([]int, calls)

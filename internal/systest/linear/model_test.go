@@ -1,10 +1,6 @@
 package linear
 
-import (
-	"fmt"
-
-	"github.com/anishathalye/porcupine"
-)
+import "github.com/anishathalye/porcupine"
 
 // slots is the number of blocks of the rings under test, as few as a ring may have: they are often
 // full and often empty.
@@ -89,5 +85,4 @@ var model = porcupine.Model{
 		next, ok := s.(state).apply(input.(step))
 		return ok, next
 	},
-	DescribeOperation: func(input, _ any) string { return fmt.Sprintf("%+v", input) },
 }

@@ -23,7 +23,7 @@ type suite struct {
 
 // costs are tests that measure or read the machine code, which all mutants together change, and
 // tests that run the go command.
-const costs = "Inlined|PartsInline|OneAllocation|AllocatesABlock|NoMemory|KiB|BuildTags|DatabaseDriver|RaceDetector"
+const costs = "Inlined|OneAllocation|AllocatesABlock|NoMemory|KiB|BuildTags|DatabaseDriver|RaceDetector"
 
 // limit ends a program before it takes all memory. The race detector reserves more.
 const limit = `[ $0 = true ] || ulimit -v 8000000; exec "$@"`

@@ -18,14 +18,14 @@ func TestRecipesAreOnThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range files {
+	for _, file := range append(files, "service/main.go") {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		code.Write(text)
 	}
-	for _, part := range []string{"net/http, sqlx, JSON, NULL", "GORM", "bun", "Serverless"} {
+	for _, part := range []string{"A service", "net/http, sqlx, JSON, NULL", "GORM", "bun", "Serverless"} {
 		_, text, _ := strings.Cut(string(page), "\n## "+part+"\n")
 		_, text, _ = strings.Cut(text, "```go\n")
 		block, _, found := strings.Cut(text, "```")

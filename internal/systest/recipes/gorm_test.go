@@ -3,7 +3,9 @@ package recipes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"gorm.io/driver/mysql"
@@ -11,6 +13,9 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/uidringtest"
 )
@@ -21,28 +26,31 @@ type Invoice struct {
 	Payer string
 }
 
-// assignIDs has GORM give an ID to each new row without one.
+// assignIDs has GORM give an ID to each new row without one. A row whose key has another type, such
+// as the uint of gorm.Model, is refused unless the key is set: the database would count instead.
 func assignIDs(db *gorm.DB, next func(context.Context) (uidring.ID, error)) error {
 	return db.Callback().Create().Before("gorm:create").Register("uidring", func(tx *gorm.DB) {
-		if tx.Error != nil || tx.Statement.Schema == nil {
+		if tx.Error != nil || tx.Statement.Schema == nil || tx.Statement.Schema.PrioritizedPrimaryField == nil {
 			return
 		}
 		key := tx.Statement.Schema.PrioritizedPrimaryField
-		if key == nil || key.FieldType != reflect.TypeFor[uidring.ID]() {
-			return
-		}
 		ctx, rows := tx.Statement.Context, tx.Statement.ReflectValue
 		assign := func(row reflect.Value) {
 			if row.Kind() != reflect.Struct { // a map of columns: the database rejects it without an ID
 				return
 			}
-			if _, zero := key.ValueOf(ctx, row); zero {
-				id, err := next(ctx)
-				if err == nil {
-					err = key.Set(ctx, row, id)
-				}
-				_ = tx.AddError(err)
+			if _, zero := key.ValueOf(ctx, row); !zero {
+				return
 			}
+			if key.FieldType != reflect.TypeFor[uidring.ID]() {
+				_ = tx.AddError(fmt.Errorf("%s: key %s has type %s, want uidring.ID", tx.Statement.Schema.Name, key.Name, key.FieldType))
+				return
+			}
+			id, err := next(ctx)
+			if err == nil {
+				err = key.Set(ctx, row, id)
+			}
+			_ = tx.AddError(err)
 		}
 		assign(rows)
 		if rows.Kind() == reflect.Slice || rows.Kind() == reflect.Array {
@@ -53,15 +61,33 @@ func assignIDs(db *gorm.DB, next func(context.Context) (uidring.ID, error)) erro
 	})
 }
 
+// newShopIDs has the generator share the connections of GORM.
+func newShopIDs(ctx context.Context, db *gorm.DB) (*cached.Generator, error) {
+	pool, err := db.DB()
+	if err != nil {
+		return nil, err
+	}
+	ids, err := cached.NewContext(ctx, cached.Config{
+		Assigner: sqlassigner.Leased(sqlassigner.Wrap(pool, sqlassigner.MySQL), "orders"),
+		Layout:   bitsalloc.Recommended(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ids, assignIDs(db, ids.NextIDContext)
+}
+
 func TestGORM(t *testing.T) {
 	dsn := testserver.MariaDB(t).DSN()
-	for name, test := range map[string]func(*testing.T, *gorm.DB){"NewRows": newRows, "ForgottenIDs": forgottenIDs} {
+	for name, test := range map[string]func(*testing.T, *gorm.DB){
+		"NewRows": newRows, "ForgottenIDs": forgottenIDs, "OtherKeys": otherKeys, "SharedPool": sharedPool,
+	} {
 		t.Run(name, func(t *testing.T) {
 			db, err := gorm.Open(mysql.Open(dsn), &gorm.Config{Logger: logger.Discard})
 			if err != nil {
 				t.Fatal(err)
 			}
-			models := []any{&Invoice{}, &Receipt{}}
+			models := []any{&Invoice{}, &Receipt{}, &Ticket{}, &Country{}}
 			if err := errors.Join(db.Migrator().DropTable(models...), db.AutoMigrate(models...)); err != nil {
 				t.Fatal(err)
 			}
@@ -107,20 +133,9 @@ type Receipt struct {
 	Payer string
 }
 
-// forgottenIDs leaves out IDs. Without the callback the database gives a Receipt an ID that the
-// generator issues, too, and refuses the second Invoice. With it both models are safe.
+// forgottenIDs leaves out IDs. Without the callback the database would count for a Receipt, and
+// refuse a second Invoice with the ID 0. With it both models are safe.
 func forgottenIDs(t *testing.T, db *gorm.DB) {
-	first, forgotten := Receipt{ID: 1000}, Receipt{}
-	if err := errors.Join(db.Create(&first).Error, db.Create(&forgotten).Error); err != nil || forgotten.ID != 1001 {
-		t.Errorf("ID %d, %v, want 1001 from the database", forgotten.ID, err)
-	}
-	var zero, second Invoice
-	if err := db.Create(&zero).Error; err != nil || zero.ID != 0 {
-		t.Errorf("ID %d, %v, want 0", zero.ID, err)
-	}
-	if err := db.Create(&second).Error; err == nil {
-		t.Errorf("a second row without an ID has ID %d, want a duplicate key", second.ID)
-	}
 	if err := assignIDs(db, uidringtest.New(2000, 1).NextIDContext); err != nil {
 		t.Fatal(err)
 	}
@@ -128,5 +143,47 @@ func forgottenIDs(t *testing.T, db *gorm.DB) {
 	var receipt Receipt
 	if err := errors.Join(db.Create(&invoice).Error, db.Create(&receipt).Error); err != nil || invoice.ID != 2000 || receipt.ID != 2001 {
 		t.Errorf("IDs %d and %d, %v, want 2000 and 2001", invoice.ID, receipt.ID, err)
+	}
+}
+
+// A Ticket embeds gorm.Model, whose key is a uint that the database counts.
+type Ticket struct {
+	gorm.Model
+	Seat string
+}
+
+// A Country has a key of its own.
+type Country struct {
+	Code string `gorm:"primaryKey;size:2"`
+}
+
+func otherKeys(t *testing.T, db *gorm.DB) {
+	if err := assignIDs(db, uidringtest.New(1000, 1).NextIDContext); err != nil {
+		t.Fatal(err)
+	}
+	ticket := Ticket{Seat: "7a"}
+	for _, rows := range []any{&ticket, []*Ticket{{Seat: "7b"}}} {
+		if err := db.Create(rows).Error; err == nil || !strings.Contains(err.Error(), "Ticket: key ID has type uint, want uidring.ID") {
+			t.Errorf("a key that the database counts: %v, want an error", err)
+		}
+	}
+	var tickets int64
+	if err := db.Model(&Ticket{}).Count(&tickets).Error; err != nil || tickets != 0 || ticket.ID != 0 {
+		t.Errorf("%d tickets, ID %d, %v, want none", tickets, ticket.ID, err)
+	}
+	if err := db.Create(&Country{Code: "NL"}).Error; err != nil {
+		t.Errorf("a row with a key of its own: %v", err)
+	}
+}
+
+func sharedPool(t *testing.T, db *gorm.DB) {
+	ids, err := newShopIDs(t.Context(), db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ids.Close()
+	first, second := Invoice{Payer: "Ada"}, Invoice{Payer: "Bob"}
+	if err := errors.Join(db.Create(&first).Error, db.Create(&second).Error); err != nil || first.ID <= 0 || second.ID <= first.ID {
+		t.Errorf("IDs %d and %d, %v, want two that increase", first.ID, second.ID, err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/test/recorder"
 	"github.com/uidring/uidring/internal/test/storetest"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 func postgresTwins(t *testing.T, b storetest.Database) {
@@ -38,7 +38,8 @@ func twoSchemas(t *testing.T, b storetest.Database) {
 	storetest.Assign(t, storetest.Disposable(app))
 	const twins = "public.worker_node beside app.worker_node"
 	storetest.Refused(t, storetest.Disposable(both), sqlassigner.ErrTableTwin, twins)
-	storetest.WantError(t, sqlassigner.Apply(t.Context(), both, sqlassigner.Config{}), sqlassigner.ErrTableTwin, twins)
+	_, err := sqlassigner.Apply(t.Context(), both, sqlassigner.Config{})
+	storetest.WantError(t, err, sqlassigner.ErrTableTwin, twins)
 }
 
 // Nothing can refuse tables of two schemas of which neither is on the other's search path: the
@@ -47,7 +48,7 @@ func anotherSchema(t *testing.T, b storetest.Database) {
 	db, dsn := b.Applied(t)
 	storetest.Exec(t, db, "CREATE SCHEMA app")
 	storetest.Apply(t, open(t, dsn+"&search_path=app"))
-	var log recorder.Recorder
+	var log testkit.Recorder
 	app := open(t, dsn+"&search_path=app")
 	app.SetMaxOpenConns(1)
 	a := assigner.Leased(sqlassigner.LeaseStore(app, "orders", sqlassigner.Config{Logger: log.TextLogger()}), assigner.LeaseConfig{})

@@ -18,8 +18,8 @@ import (
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/internal/test/storetest"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
 )
@@ -111,7 +111,7 @@ func filesRun(t *testing.T, b storetest.Database) {
 	client := testserver.Program(t, "psql", "postgresql-client")
 	db, dsn := b.Empty(t)
 	for range 2 {
-		for _, f := range schema.PostgreSQL() {
+		for _, f := range schema.PostgreSQL(schema.Groups()...) {
 			runClient(t, f.SQL, client, "-X", "-v", "ON_ERROR_STOP=1", dsn)
 		}
 	}
@@ -138,7 +138,7 @@ func TestReadOnlyPostgreSQLIsRefusedUntilItTakesWrites(t *testing.T) {
 	set := func(value string) func() {
 		return func() {
 			storetest.Exec(t, db, "SET default_transaction_read_only = off", "ALTER SYSTEM SET default_transaction_read_only = "+value, "SELECT pg_reload_conf()")
-			poll.Until(t, "new sessions have the setting", func() bool { // the server reads its configuration in its own time
+			testkit.Until(t, "new sessions have the setting", func() bool { // the server reads its configuration in its own time
 				return storetest.Get[string](t, open(t, dsn), "SELECT current_setting('default_transaction_read_only')") == value
 			})
 		}

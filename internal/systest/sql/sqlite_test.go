@@ -14,8 +14,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/internal/test/storetest"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
 )
@@ -54,7 +54,7 @@ func locked(open func(t *testing.T, dsn string) *sqlx.DB) func(t *testing.T, dsn
 	return func(t *testing.T, dsn string) (unlock func()) {
 		writer := open(t, dsn)
 		writer.SetMaxOpenConns(1)
-		poll.Succeeds(t, "BEGIN EXCLUSIVE", func() error { // another writer may be at work
+		testkit.Succeeds(t, "BEGIN EXCLUSIVE", func() error { // another writer may be at work
 			_, err := writer.ExecContext(t.Context(), "BEGIN EXCLUSIVE")
 			return err
 		})
@@ -103,14 +103,15 @@ func TestSQLiteWithOneConnection(t *testing.T) {
 }
 
 func TestUndurableSQLiteIsRefusedOrWarnedAbout(t *testing.T) {
-	const unlinked = " with journal_mode=delete (allowed: 3 EXTRA; 2 FULL with journal_mode WAL, TRUNCATE, PERSIST)"
+	const dsn = "; such as file:ids.db?_pragma=synchronous(EXTRA), with mattn/go-sqlite3 file:ids.db?_synchronous=EXTRA)"
+	const unlinked = " with journal_mode=delete (allowed: 3 EXTRA; 2 FULL with journal_mode WAL, TRUNCATE, PERSIST" + dsn
 	const memory = "PRAGMA journal_mode=memory (allowed: DELETE, TRUNCATE, PERSIST, WAL)"
 	for pragmas, want := range map[string][]string{
 		"foreign_keys(1)":                       {"PRAGMA synchronous=2" + unlinked}, // as the driver opens it
 		"synchronous(OFF)":                      {"PRAGMA synchronous=0" + unlinked},
-		"journal_mode(WAL) synchronous(NORMAL)": {"PRAGMA synchronous=1 (allowed: 2 FULL, 3 EXTRA)"},
+		"journal_mode(WAL) synchronous(NORMAL)": {"PRAGMA synchronous=1 (allowed: 2 FULL, 3 EXTRA" + dsn},
 		"journal_mode(MEMORY)":                  {memory},
-		"journal_mode(OFF) synchronous(1)": {"PRAGMA synchronous=1 (allowed: 2 FULL, 3 EXTRA)",
+		"journal_mode(OFF) synchronous(1)": {"PRAGMA synchronous=1 (allowed: 2 FULL, 3 EXTRA" + dsn,
 			"PRAGMA journal_mode=off (allowed: DELETE, TRUNCATE, PERSIST, WAL)"},
 		"synchronous(EXTRA)":     nil,
 		"journal_mode(WAL)":      nil,
@@ -183,7 +184,7 @@ func TestSQLiteFilesRunWithTheClient(t *testing.T) {
 	client := testserver.Program(t, "sqlite3", "sqlite3")
 	db, dsn := sqlite().Empty(t)
 	for range 2 {
-		for _, f := range schema.SQLite() {
+		for _, f := range schema.SQLite(schema.Groups()...) {
 			runClient(t, f.SQL, client, "-bail", fileOf(dsn))
 		}
 	}

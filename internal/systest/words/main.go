@@ -28,8 +28,8 @@ var accents = []struct {
 }
 
 const (
-	commentWidth = 100  // the last column of a comment on a line of its own, a tab counting as four
-	readmeWords  = 1060 // without code
+	commentWidth = 100 // the last column of a comment on a line of its own, a tab counting as four
+	readmeWords  = 900 // without code
 )
 
 var (

@@ -88,14 +88,9 @@ func TestInject(t *testing.T) {
 				wantAnswer(t, dial(t, p), long, tt.answers)
 				heal()
 				wantAnswer(t, dial(t, p), long, true)
-				p.Refuse()
-				if conn, err := net.Dial("tcp", p.Addr()); err == nil {
-					_ = conn.Close()
-					t.Error("a connection was accepted")
-				}
-				if err := p.Accept(); err != nil {
-					t.Fatal(err)
-				}
+				up := p.Down()
+				wantAnswer(t, dial(t, p), "down", false)
+				up()
 				wantAnswer(t, dial(t, p), "after", true)
 			})
 		}

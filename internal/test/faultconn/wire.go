@@ -7,6 +7,7 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 // A Wire carries connections. The zero Wire passes everything on. All methods may be called at
@@ -48,25 +49,24 @@ func (c wrapped) RemoteAddr() net.Addr { return c.real.RemoteAddr() }
 
 // A Cut is one interruption of a [Wire]. A later cut of the wire replaces it.
 type Cut struct {
-	wire   *Wire
 	marker []byte
 	after  bool
 	then   func()
-	link   *link // whose answer is held back
+	link   *link // whose answer is held back; guarded by Wire.mu
 
-	done bool
-	sent int
+	done atomic.Bool
+	sent atomic.Int64
 }
 
 // CutBefore cuts the next connection on which a client sends the marker. The server does not
 // receive the data with the marker.
-func (w *Wire) CutBefore(marker string) *Cut { return w.arm(&Cut{wire: w, marker: []byte(marker)}) }
+func (w *Wire) CutBefore(marker string) *Cut { return w.arm(&Cut{marker: []byte(marker)}) }
 
 // CutAfter cuts the next connection on which a client sends the marker, as soon as the server
 // answers. The client does not receive the answer. If then is not nil, CutAfter calls it between
 // the answer and the cut.
 func (w *Wire) CutAfter(marker string, then func()) *Cut {
-	return w.arm(&Cut{wire: w, marker: []byte(marker), after: true, then: then})
+	return w.arm(&Cut{marker: []byte(marker), after: true, then: then})
 }
 
 func (w *Wire) arm(c *Cut) *Cut {
@@ -77,18 +77,10 @@ func (w *Wire) arm(c *Cut) *Cut {
 }
 
 // Done reports whether the cut has been made.
-func (c *Cut) Done() bool {
-	c.wire.mu.Lock()
-	defer c.wire.mu.Unlock()
-	return c.done
-}
+func (c *Cut) Done() bool { return c.done.Load() }
 
 // Sent returns how many pieces of data with the marker have gone to the server, also after the cut.
-func (c *Cut) Sent() int {
-	c.wire.mu.Lock()
-	defer c.wire.mu.Unlock()
-	return c.sent
-}
+func (c *Cut) Sent() int { return int(c.sent.Load()) }
 
 // Down cuts all connections, and each new one at once, until up is called.
 func (w *Wire) Down() (up func()) {
@@ -158,20 +150,16 @@ func (l *link) sent(data []byte) bool {
 	}
 	// A marker may come in two pieces.
 	seen := append(l.tail, data...)
-	found := bytes.Contains(seen, c.marker)
-	if found {
-		seen = nil
-	}
-	l.tail = bytes.Clone(seen[max(0, len(seen)-len(c.marker)+1):])
-	if !found {
+	if !bytes.Contains(seen, c.marker) {
+		l.tail = bytes.Clone(seen[max(0, len(seen)-len(c.marker)+1):])
 		return true
 	}
-	first := !c.done
-	c.done = true
+	l.tail = nil
+	first := !c.done.Swap(true)
 	if first && !c.after {
 		return false
 	}
-	c.sent++
+	c.sent.Add(1)
 	if first {
 		c.link = l
 	}

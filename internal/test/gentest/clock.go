@@ -12,9 +12,9 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/keeper"
-	"github.com/uidring/uidring/internal/test/cleanup"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/idset"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 const year = 365 * 24 * time.Hour
@@ -107,29 +107,19 @@ func invalidate(g Generator) {
 }
 
 // correctedClock has a clock that is a year ahead until a worker ID is taken, and again until the
-// next one is, after Invalidate. That leaves no trace, whether the assigner looks at the clock or
-// not.
+// next one is, after Invalidate. That leaves no trace.
 func (s *suite) correctedClock(t *testing.T) {
-	for _, plain := range []bool{false, true} {
-		var by atomic.Int64
-		by.Store(int64(year))
-		w := newWarden()
-		w.called = func() { by.Store(0) }
-		c := keeper.Settings{Assigner: w, Epoch: w.epoch, Now: Skewed(&by)}
-		if plain {
-			c.Assigner = &fakeassigner.Assigner{OnAssign: func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
-				by.Store(0)
-				return fakeassigner.Fresh(ctx, nth+100, d)
-			}}
-		}
-		g := s.open(t, c)
-		s.keepsTime(t, w, g)
-		by.Store(int64(year))
-		invalidate(g)
-		s.keepsTime(t, w, g)
-		if n := w.misled.Load(); n != 0 {
-			t.Errorf("%d requests a year ahead", n)
-		}
+	var by atomic.Int64
+	by.Store(int64(year))
+	w := newWarden()
+	w.called = func() { by.Store(0) }
+	g := s.open(t, keeper.Settings{Assigner: w, Epoch: w.epoch, Now: Skewed(&by)})
+	s.keepsTime(t, w, g)
+	by.Store(int64(year))
+	invalidate(g)
+	s.keepsTime(t, w, g)
+	if n := w.misled.Load(); n != 0 {
+		t.Errorf("%d requests a year ahead", n)
 	}
 }
 
@@ -151,7 +141,7 @@ func (s *suite) wrongReading(t *testing.T) {
 			if errors.Is(err, leasestore.ErrClockSkew) {
 				return
 			}
-			cleanup.Close(t, g, err)
+			testkit.Close(t, g, err)
 			started++
 			s.keepsTime(t, w, g)
 			for range 4 {
@@ -169,35 +159,33 @@ func (s *suite) wrongReading(t *testing.T) {
 	}
 }
 
-// afterStep restarts a generator after steps of the clock: worker IDs that are fresh or fenced
-// repeat no ID.
+// afterStep restarts a generator after steps of the clock: a fenced worker ID repeats no ID.
 func (s *suite) afterStep(t *testing.T) {
 	fence := int64(0)
-	fenced := func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
-		g := assigner.Grant{WorkerID: 7, First: fence + 1, Limit: max(fence+1, d.Now()) + 10, Guarantee: assigner.GuaranteeFenced, Reusable: true}
-		fence = g.Limit
-		return g, nil
+	store := &fakeassigner.Assigner{
+		OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
+			g := assigner.Grant{WorkerID: 7, First: fence + 1, Limit: max(fence+1, d.Now()) + 10, Guarantee: assigner.GuaranteeFenced, Reusable: true}
+			fence = g.Limit
+			return g, nil
+		},
+		OnRenew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
+			fence = max(fence, want)
+			g.Limit = fence
+			return nil
+		},
 	}
-	for _, store := range []*fakeassigner.Assigner{{}, {OnAssign: fenced, OnRenew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
-		fence = max(fence, want)
-		g.Limit = fence
-		return nil
-	}}} {
-		var by atomic.Int64
-		var seen idset.Set
-		epoch := NewEpoch()
-		for _, step := range []time.Duration{0, 0, -time.Second, -time.Hour, time.Hour} {
-			by.Add(int64(step))
-			g := s.open(t, keeper.Settings{Epoch: epoch, Assigner: store, Now: Skewed(&by)})
-			for range 16 {
-				seen.Once(t, next(t, g).ID)
-			}
-			if store.OnAssign != nil {
-				if err := g.Close(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			time.Sleep(time.Second)
+	var by atomic.Int64
+	var seen idset.Set
+	epoch := NewEpoch()
+	for _, step := range []time.Duration{0, 0, -time.Second, -time.Hour, time.Hour} {
+		by.Add(int64(step))
+		g := s.open(t, keeper.Settings{Epoch: epoch, Assigner: store, Now: Skewed(&by)})
+		for range 16 {
+			seen.Once(t, next(t, g).ID)
 		}
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
 	}
 }

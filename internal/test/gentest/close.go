@@ -13,7 +13,7 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/idset"
-	"github.com/uidring/uidring/internal/test/together"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 func (s *suite) closed(t *testing.T) {
@@ -66,7 +66,7 @@ func (s *suite) closeWakes(t *testing.T) {
 		t.Fatalf("Next = %v, want %v", err, s.Errors.LeaseExhausted)
 	}
 	closing := time.Now().Add(time.Minute)
-	together.Run(16, func(i int) {
+	testkit.Together(16, func(i int) {
 		if i < 8 {
 			if id, err := g.NextContext(t.Context()); id != 0 || !errors.Is(err, s.Errors.Closed) || !time.Now().Equal(closing) {
 				t.Errorf("NextContext = %d, %v, %v after Close began, want %v at once", id, err, time.Since(closing), s.Errors.Closed)
@@ -93,9 +93,9 @@ func (s *suite) closeUnderLoad(t *testing.T) {
 		g := s.open(t, keeper.Settings{Layout: bitsalloc.Snowflake()})
 		var seen idset.Set
 		var closed atomic.Bool
-		together.Run(9, func(i int) {
+		testkit.Together(9, func(i int) {
 			if i == 0 {
-				together.Yield()
+				testkit.Yield()
 				if err := g.Close(); err != nil {
 					t.Error(err)
 				}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
-	"github.com/uidring/uidring/internal/test/cleanup"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A Generator is a generator under test.
@@ -86,7 +86,6 @@ func Run(t *testing.T, subject Subject) {
 		{"Close under load", (*suite).closeUnderLoad, true},
 
 		{"Invalidate", (*suite).invalidated, true},
-		{"lost worker ID is replaced", (*suite).lostWorker, false},
 		{"grant after a loss", (*suite).grantAfterLoss, true},
 		{"store that is down", (*suite).storeDown, false},
 		{"worker IDs that change under load", (*suite).changeUnderLoad, true},
@@ -162,7 +161,7 @@ func (s *suite) open(t testing.TB, c keeper.Settings) Generator {
 func (s *suite) openWith(t testing.TB, c Config) Generator {
 	t.Helper()
 	g, err := s.make(t, c)
-	return cleanup.Close(t, g, err)
+	return testkit.Close(t, g, err)
 }
 
 // Parse returns the fields of the ID that a call has returned without an error.

@@ -12,7 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
-	"github.com/uidring/uidring/internal/test/recorder"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // noLease is an assigner that returns neither a lease nor an error.
@@ -123,7 +123,7 @@ func (s *suite) contextOfNew(t *testing.T) {
 
 // lastYearInService has the last year begin while a generator runs.
 func (s *suite) lastYearInService(t *testing.T) {
-	var events, log recorder.Recorder
+	var events, log testkit.Recorder
 	layout := narrow()
 	layout.DeltaBits = 25 // 388 days, of which all but a year and five minutes have gone by
 	expires := Start.AddDate(1, 0, 0).Add(5*time.Minute + time.Duration(epochs.Add(1))*time.Millisecond)

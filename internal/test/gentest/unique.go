@@ -9,7 +9,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/idset"
-	"github.com/uidring/uidring/internal/test/together"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A Ledger checks IDs that many goroutines take: each comes once, and is above all IDs that were
@@ -40,9 +40,6 @@ func (l *Ledger) Take(t testing.TB, next func() (int64, error), allowed ...error
 	return true
 }
 
-// Highest returns the highest ID.
-func (l *Ledger) Highest() int64 { return l.highest.Load() }
-
 // Check asks for at least so many IDs.
 func (l *Ledger) Check(t testing.TB, least int) {
 	t.Helper()
@@ -58,7 +55,7 @@ func (s *suite) order(t *testing.T) {
 		g := s.open(t, keeper.Settings{Layout: bitsalloc.Snowflake()})
 		n := 40_000 / (1 + 4*s.policy) / goroutines
 		var taken Ledger
-		together.Run(goroutines, func(int) {
+		testkit.Together(goroutines, func(int) {
 			for range n {
 				taken.Take(t, func() (int64, error) { return g.NextContext(t.Context()) })
 			}

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/uidring/uidring/internal/test/together"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 func TestAddFindsEachIDNewOnce(t *testing.T) {
@@ -19,7 +19,7 @@ func TestAddFindsEachIDNewOnce(t *testing.T) {
 	} {
 		var s Set
 		var again atomic.Int64
-		together.Run(8, func(int) { again.Add(int64(len(s.Add(ids...)))) })
+		testkit.Together(8, func(int) { again.Add(int64(len(s.Add(ids...)))) })
 		if s.Len() != len(ids) || again.Load() != int64(7*len(ids)) || !slices.Equal(s.Add(ids...), ids) {
 			t.Errorf("%s: %d IDs, %d of them again, want %d and %d", name, s.Len(), again.Load(), len(ids), 7*len(ids))
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -53,7 +53,7 @@ func ALostNodeForgetsNoFence(t *testing.T, s leasestore.Store, kill func()) {
 		if i == 1 {
 			kill()
 		}
-		poll.Succeeds(t, "a renewal", func() error { return l.Renew(t.Context(), limit, limit+10) })
+		testkit.Succeeds(t, "a renewal", func() error { return l.Renew(t.Context(), limit, limit+10) })
 		row := Load(t, s, l.Grant().WorkerID)
 		if row.Fence != l.Grant().Limit || row.Fence < limit+10 {
 			t.Errorf("row %+v, want fence %d, above %d", row, l.Grant().Limit, limit)

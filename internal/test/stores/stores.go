@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // Sample returns a row with a holder.
@@ -39,7 +39,7 @@ func Load(t testing.TB, s leasestore.Store, workerID int64) leasestore.Row {
 // Status returns the status of a store, and waits for a client that connects again after a restart.
 func Status(t testing.TB, s leasestore.Store) (status leasestore.Status) {
 	t.Helper()
-	poll.Succeeds(t, "an answer of the store", func() (err error) {
+	testkit.Succeeds(t, "an answer of the store", func() (err error) {
 		status, err = s.Status(t.Context())
 		return err
 	})

@@ -15,7 +15,8 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/test/recorder"
+	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/schema"
 )
 
 // A Database is a database under test.
@@ -72,9 +73,15 @@ func (b Database) Applied(t *testing.T) (db *sqlx.DB, dsn string) {
 // Apply creates the tables, and ends the test on an error.
 func Apply(t *testing.T, db *sqlx.DB) {
 	t.Helper()
-	if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
+	if _, err := TryApply(t, db, sqlassigner.Config{}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TryApply creates all tables that are missing, and returns their names.
+func TryApply(t *testing.T, db *sqlx.DB, cfg sqlassigner.Config) ([]string, error) {
+	t.Helper()
+	return sqlassigner.Apply(t.Context(), db, cfg, schema.Groups()...)
 }
 
 // Exec runs statements one by one.
@@ -187,7 +194,7 @@ func Refused(t *testing.T, a assigner.Assigner, sentinel error, parts ...string)
 // attempt.
 func RefusedForNow(t *testing.T, use func(cfg sqlassigner.Config) assigner.Assigner, sentinel error, parts ...string) {
 	t.Helper()
-	log := recorder.Recorder{First: make(chan struct{})}
+	log := testkit.Recorder{First: make(chan struct{})}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	go func() {

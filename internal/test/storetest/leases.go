@@ -14,7 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/test/recorder"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // RunLeases runs the tests of LeaseStore that need no particular server.
@@ -150,7 +150,7 @@ func leasesLive(t *testing.T, b Database) {
 // failed.
 func SwapWaits(t *testing.T, db *sqlx.DB, block, unblock func()) {
 	t.Helper()
-	log := recorder.Recorder{First: make(chan struct{})}
+	log := testkit.Recorder{First: make(chan struct{})}
 	s := sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{Logger: log.Logger()})
 	l := Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
 	limit := l.Grant().Limit

@@ -13,7 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/test/recorder"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // leasesBesideNodes adds leases beside live Java services, in the steps of docs/IDENTITY.md.
@@ -131,7 +131,7 @@ func growIntoLeases(t *testing.T, b Database) {
 // fewLeft: both sides say so once, when less than a tenth of the numbers below a namespace is left.
 func fewLeft(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
-	var log, leaseLog recorder.Recorder
+	var log, leaseLog testkit.Recorder
 	nodes := sqlassigner.Disposable(db, sqlassigner.Config{Logger: log.TextLogger()})
 	store := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{Logger: leaseLog.TextLogger()})
 	leases := assigner.Leased(store, assigner.LeaseConfig{FirstWorkerID: 21})

@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -22,7 +21,7 @@ import (
 const childEnv = "UIDRING_STORETEST_CHILD"
 
 // Child is for TestMain: it does not return in a process that takeAtOnce has started. There it
-// takes a worker ID on command, prints it, and holds it until all processes have one.
+// takes a worker ID, prints it, and holds it until its standard input ends.
 func Child(open func(dsn string) (*sqlx.DB, error)) {
 	var arg string
 	ok, err := process.Role(childEnv, &arg)
@@ -54,11 +53,6 @@ func takeOne(db *sqlx.DB, kind string) error {
 	default:
 		a = sqlassigner.Sticky(db, kind, sqlassigner.Config{})
 	}
-	input := bufio.NewReader(os.Stdin)
-	fmt.Println("ready")
-	if _, err := input.ReadString('\n'); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	l, err := a.Assign(ctx, assignertest.Domain())
@@ -66,26 +60,16 @@ func takeOne(db *sqlx.DB, kind string) error {
 		return err
 	}
 	fmt.Println("worker", l.Grant().WorkerID)
-	_, err = io.Copy(io.Discard, input)
+	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
 }
 
-// takeAtOnce has n processes take a worker ID at the same moment. Child i has the argument arg(i).
+// takeAtOnce has n processes take a worker ID side by side. Child i has the argument arg(i).
 func takeAtOnce(t *testing.T, n int, arg func(i int) string) (workers []int64) {
 	t.Helper()
 	children := make([]*process.Child, n)
 	for i := range children {
 		children[i] = process.Play(t, childEnv, arg(i))
-	}
-	for i, c := range children {
-		if line, err := c.Line(); line != "ready" {
-			t.Fatalf("process %d: %q, %v", i, line, err)
-		}
-	}
-	for _, c := range children {
-		if _, err := io.WriteString(c.Stdin, "go\n"); err != nil {
-			t.Fatal(err)
-		}
 	}
 	for i, c := range children {
 		var w int64

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,8 +16,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/test/recorder"
-	"github.com/uidring/uidring/internal/test/together"
+	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/schema"
 )
 
 // Run runs the tests of Disposable and Sticky that need no particular server, and of both beside
@@ -35,6 +36,8 @@ func Run(t *testing.T, b Database) {
 		{"NodesOrLeasesThatAreOvertaken", false, overtaken},
 		{"OneKindOfTablesIsEnough", false, oneKind},
 		{"ApplyAtOnceAndAgain", false, applyAtOnce},
+		{"ApplyCreatesGroups", false, applyGroups},
+		{"LeasedCreatesItsTables", false, leasedCreates},
 		{"MissingTableNamesTheRemedy", true, missingTable},
 		{"KeyNotReturned", true, keyNotReturned},
 		{"ExhaustedSaysHowMany", true, exhausted},
@@ -77,7 +80,7 @@ func ComesBack(t *testing.T, db *sqlx.DB, down, up func()) {
 	t.Helper()
 	l := Assign(t, Disposable(db))
 	down()
-	log := recorder.Recorder{First: make(chan struct{})}
+	log := testkit.Recorder{First: make(chan struct{})}
 	waits(t, &log, func() error {
 		_, err := TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{Logger: log.Logger()}), time.Minute)
 		return err
@@ -87,7 +90,7 @@ func ComesBack(t *testing.T, db *sqlx.DB, down, up func()) {
 
 // waits checks that a call, which logs its attempts, tries again until help has run, which its
 // first failed attempt starts.
-func waits(t *testing.T, log *recorder.Recorder, call func() error, help func()) {
+func waits(t *testing.T, log *testkit.Recorder, call func() error, help func()) {
 	t.Helper()
 	done := make(chan error, 1)
 	go func() { done <- call() }()
@@ -179,8 +182,8 @@ func shareTheNumbers(t *testing.T, b Database) {
 
 func applyAtOnce(t *testing.T, b Database) {
 	db, _ := b.Empty(t)
-	together.Run(8, func(int) {
-		if err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
+	testkit.Together(8, func(int) {
+		if _, err := TryApply(t, db, sqlassigner.Config{}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -189,15 +192,57 @@ func applyAtOnce(t *testing.T, b Database) {
 	Renew(t, l)
 }
 
+// applyGroups creates the tables of one group after the other. Names are in lower case in
+// PostgreSQL.
+func applyGroups(t *testing.T, b Database) {
+	db, _ := b.Empty(t)
+	for _, tt := range []struct {
+		groups []schema.Group
+		want   string
+	}{
+		{nil, "WORKER_LEASE WORKER_LEASE_META"},
+		{[]schema.Group{schema.Leases, schema.Segments}, "ID_SEGMENT"},
+		{[]schema.Group{schema.Nodes, schema.Segments}, "WORKER_NODE WORKER_NODE_TOKEN WORKER_NODE_PIN WORKER_STICKY"},
+		{nil, ""},
+	} {
+		made, err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}, tt.groups...)
+		if got := strings.ToUpper(strings.Join(made, " ")); got != tt.want || err != nil {
+			t.Errorf("Apply of %q created %q, want %q: %v", tt.groups, got, tt.want, err)
+		}
+	}
+}
+
+// leasedCreates has starts at once create the tables. Afterwards a missing table stays missing.
+func leasedCreates(t *testing.T, b Database) {
+	db, _ := b.Empty(t)
+	a := sqlassigner.Leased(db, namespace)
+	testkit.Together(4, func(int) {
+		if _, err := TryAssign(t, a, time.Minute); err != nil {
+			t.Error(err)
+		}
+	})
+	if held := Get[int](t, db, "SELECT COUNT(*) FROM WORKER_LEASE WHERE TOKEN <> ''"); held != 4 {
+		t.Errorf("%d worker IDs are held, want 4", held)
+	}
+	Refused(t, Disposable(db), sqlassigner.ErrTableMissing, "schema.Nodes")
+	Exec(t, db, "DROP TABLE WORKER_LEASE", "DROP TABLE WORKER_LEASE_META")
+	Refused(t, a, sqlassigner.ErrTableMissing, "schema.Leases")
+	Assign(t, sqlassigner.Leased(db, namespace))
+}
+
 func missingTable(t *testing.T, b Database) {
-	for table, use := range map[string]func(*sqlx.DB) assigner.Assigner{
-		"WORKER_NODE": Disposable, "WORKER_NODE_TOKEN": Disposable, "WORKER_NODE_PIN": Disposable,
-		"WORKER_STICKY": Sticky, "WORKER_LEASE": Beside, "WORKER_LEASE_META": Beside,
+	const nodes, leases = "schema.Nodes), or with uidring schema mysql nodes |", "schema.Leases), or with uidring schema mysql leases |"
+	for table, tt := range map[string]struct {
+		use  func(*sqlx.DB) assigner.Assigner
+		want string
+	}{
+		"WORKER_NODE": {Disposable, nodes}, "WORKER_NODE_TOKEN": {Disposable, nodes}, "WORKER_NODE_PIN": {Disposable, nodes},
+		"WORKER_STICKY": {Sticky, nodes}, "WORKER_LEASE": {Beside, leases}, "WORKER_LEASE_META": {Beside, leases},
 	} {
 		db, _ := b.Applied(t)
 		Exec(t, db, "DROP TABLE "+table)
-		a := use(db)
-		Refused(t, a, sqlassigner.ErrTableMissing, "sqlassigner.Apply, or with uidring schema ", table)
+		a := tt.use(db)
+		Refused(t, a, sqlassigner.ErrTableMissing, "create it with sqlassigner.Apply(…, "+tt.want, table)
 		Apply(t, db)
 		Assign(t, a)
 	}
@@ -233,9 +278,6 @@ func exhausted(t *testing.T, b Database) {
 	if _, err := held.Assign(t.Context(), d); err != nil {
 		t.Errorf("Assign for a key that has its number: %v", err)
 	}
-	if rows := Get[int](t, db, "SELECT COUNT(*) FROM WORKER_NODE WHERE ID > 7"); rows != 0 {
-		t.Errorf("%d rows with an ID that no process can use were kept", rows)
-	}
 }
 
 func mismatch(t *testing.T, b Database) {
@@ -244,9 +286,6 @@ func mismatch(t *testing.T, b Database) {
 	Assign(t, a)
 	d := assignertest.Domain()
 	d.DatacenterID = 7
-	if _, err := a.Assign(t.Context(), d); err != nil {
-		t.Errorf("Assign for another datacenter: %v", err)
-	}
 	d.Layout.DeltaBits, d.Layout.DatacenterBits, d.Layout.WorkerBits, d.Layout.SequenceBits = 41, 0, 10, 12
 	d.Layout.Unit /= 1000
 	d.Epoch = d.Epoch.AddDate(0, 0, 1)

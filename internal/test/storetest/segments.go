@@ -13,7 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/faultconn"
 	"github.com/uidring/uidring/internal/test/idset"
-	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
 )
@@ -49,14 +49,6 @@ var javaTables = []string{
 		"version bigint NOT NULL DEFAULT 0, PRIMARY KEY (id), UNIQUE (biz_type))",
 }
 
-// java runs a statement with ? for values.
-func java(t *testing.T, db *sqlx.DB, statement string, args ...any) {
-	t.Helper()
-	if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
-		t.Fatalf("%s: %v", statement, err)
-	}
-}
-
 // RunSegments runs the suite for the sources of package segment. Leaf and TinyId have MySQL alone,
 // so their tables are tested with All.
 func RunSegments(t *testing.T, b Database) {
@@ -72,15 +64,15 @@ func RunSegments(t *testing.T, b Database) {
 	}
 	if b.All {
 		for _, table := range javaTables {
-			java(t, db, table)
+			db.MustExec(table)
 		}
 		fixtures["leaf_alloc"] = segmenttest.Fixture{Open: source(sqlassigner.LeafSource), Create: func(t *testing.T, name string) {
-			java(t, db, "INSERT INTO leaf_alloc (biz_tag, step) VALUES (?, 2000)", name)
+			db.MustExec("INSERT INTO leaf_alloc (biz_tag, step) VALUES (?, 2000)", name)
 		}}
 		rows := 0
 		fixtures["tiny_id_info"] = segmenttest.Fixture{Open: source(sqlassigner.TinyIDSource), Delta: 2, Create: func(t *testing.T, name string) {
 			rows++
-			java(t, db, "INSERT INTO tiny_id_info (id, biz_type, step, delta, remainder) VALUES (?, ?, 100000, 2, ?)", rows, name, rows%2)
+			db.MustExec("INSERT INTO tiny_id_info (id, biz_type, step, delta, remainder) VALUES (?, ?, 100000, 2, ?)", rows, name, rows%2)
 		}}
 	}
 	for name, f := range fixtures {
@@ -123,7 +115,7 @@ func lostAnswers(t *testing.T, b Database, db *sqlx.DB, dsn string) {
 
 // deltaChanges changes the delta of a row while a source waits for the row, after it has read it.
 func deltaChanges(t *testing.T, db *sqlx.DB) {
-	java(t, db, "INSERT INTO tiny_id_info (id, biz_type, max_id, delta, remainder) VALUES (4000, 'changes', 0, 1, 0)")
+	db.MustExec("INSERT INTO tiny_id_info (id, biz_type, max_id, delta, remainder) VALUES (4000, 'changes', 0, 1, 0)")
 	const waiting = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'UPDATE tiny_id_info SET max_id%'"
 	tx := db.MustBegin()
 	tx.MustExec("UPDATE tiny_id_info SET delta = 2, remainder = 1 WHERE biz_type = 'changes'")
@@ -135,7 +127,7 @@ func deltaChanges(t *testing.T, db *sqlx.DB) {
 		}
 		done <- r
 	}()
-	poll.Until(t, "the source waits for the row", func() bool { return Get[int](t, db, waiting) > 0 })
+	testkit.Until(t, "the source waits for the row", func() bool { return Get[int](t, db, waiting) > 0 })
 	if err := tx.Commit(); err != nil {
 		t.Fatal(err)
 	}
@@ -146,8 +138,8 @@ func deltaChanges(t *testing.T, db *sqlx.DB) {
 
 // javaProcesses takes ranges with the statements of Leaf and TinyId between ranges of the sources.
 func javaProcesses(t *testing.T, db *sqlx.DB) {
-	java(t, db, "INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('mixed', ?, 50)", int64(math.MinInt64))
-	java(t, db, "INSERT INTO tiny_id_info (id, biz_type, begin_id, max_id, step, delta, remainder) VALUES (1000, 'mixed', 7, 7, 50, 2, 1)")
+	db.MustExec("INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('mixed', ?, 50)", int64(math.MinInt64))
+	db.MustExec("INSERT INTO tiny_id_info (id, biz_type, begin_id, max_id, step, delta, remainder) VALUES (1000, 'mixed', 7, 7, 50, 2, 1)")
 	var all idset.Set // of Leaf
 	leaf, tinyID := sqlassigner.LeafSource(db, sqlassigner.Config{}), sqlassigner.TinyIDSource(db, sqlassigner.Config{})
 	var odd idset.Set // of TinyId
@@ -176,7 +168,7 @@ func javaProcesses(t *testing.T, db *sqlx.DB) {
 		if err := db.QueryRow("SELECT max_id, version FROM tiny_id_info WHERE biz_type = 'mixed'").Scan(&last, &version); err != nil {
 			t.Fatal(err)
 		}
-		java(t, db, "UPDATE tiny_id_info SET max_id = ?, version = version + 1 WHERE id = 1000 AND max_id = ? AND version = ? AND biz_type = 'mixed'",
+		db.MustExec("UPDATE tiny_id_info SET max_id = ?, version = version + 1 WHERE id = 1000 AND max_id = ? AND version = ? AND biz_type = 'mixed'",
 			last+50, last, version)
 		for id := last + 2 - last%2; id <= last+50; id += 2 {
 			odd.Once(t, id)
@@ -212,7 +204,7 @@ func segmentRefusals(t *testing.T, b Database, db *sqlx.DB, dsn string) {
 		{sqlassigner.SegmentSource(b.Inside(t, dsn), cfg), "a", leasestore.ErrNotDurable, "inside a transaction"},
 	}
 	if b.All {
-		java(t, db, "INSERT INTO tiny_id_info (id, biz_type, delta, remainder) VALUES (2000, 'wrong', 2, 2)")
+		db.MustExec("INSERT INTO tiny_id_info (id, biz_type, delta, remainder) VALUES (2000, 'wrong', 2, 2)")
 		refusals = append(refusals,
 			refusal{sqlassigner.LeafSource(db, cfg), "absent", sqlassigner.ErrNoCounter, `leaf_alloc has no row with biz_tag "absent"`},
 			refusal{sqlassigner.TinyIDSource(db, cfg), "absent", sqlassigner.ErrNoCounter, `tiny_id_info has no row with biz_type "absent"`},

@@ -13,7 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/test/recorder"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // RefusedFor checks that every assigner rejects a handle, also with AllowUndurable. db connects to
@@ -73,7 +73,7 @@ func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
 	for _, a := range []assigner.Assigner{Disposable(db), Sticky(db)} {
 		Refused(t, a, leasestore.ErrNotDurable, " has "+strings.Join(faults, ", ")+":", "AllowUndurable")
 	}
-	var log recorder.Recorder
+	var log testkit.Recorder
 	Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{AllowUndurable: true, Logger: log.TextLogger()}))
 	status, err := LeaseStore(db).Status(t.Context())
 	if err != nil || !slices.Equal(status.Faults, faults) {

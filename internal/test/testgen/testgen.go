@@ -7,7 +7,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/test/cleanup"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // Cached makes a generator of package cached. Without an assigner it has a lease in a folder of its
@@ -19,5 +19,5 @@ func Cached(t testing.TB, cfg cached.Config) *cached.Generator {
 		cfg.Assigner = assigner.Leased(fileassigner.LeaseStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true})
 	}
 	g, err := cached.NewContext(t.Context(), cfg)
-	return cleanup.Close(t, g, err)
+	return testkit.Close(t, g, err)
 }

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/internal/test/process"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 const (
@@ -160,7 +160,7 @@ func (s *Server) Restart(args ...string) {
 // again: after a crash another process may hold the port or the old data for a moment.
 func (s *Server) up() {
 	s.t.Helper()
-	poll.Succeeds(s.t, "testserver: start "+s.kind.name, func() error { return s.logged(s.try()) })
+	testkit.Succeeds(s.t, "testserver: start "+s.kind.name, func() error { return s.logged(s.try()) })
 }
 
 // try starts the process unless it runs, and returns an error unless it serves clients.
@@ -186,7 +186,7 @@ func (s *Server) try() (err error) {
 func await(t testing.TB, servers []*Server, ready func(addr string) error) {
 	t.Helper()
 	for _, s := range servers {
-		poll.Succeeds(t, "testserver: "+s.kind.name+" serves clients", func() error { return s.logged(ready(s.addr)) })
+		testkit.Succeeds(t, "testserver: "+s.kind.name+" serves clients", func() error { return s.logged(ready(s.addr)) })
 	}
 }
 
@@ -219,12 +219,6 @@ func (s *Server) run(input []byte, program string, args ...string) error {
 	if err != nil {
 		return err
 	}
-	select {
-	case <-p.Ended():
-	case <-time.After(poll.Patience):
-		p.Kill()
-		return fmt.Errorf("%s did not end within %v", program, poll.Patience)
-	}
 	if err := p.Wait(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", program, err, out.Bytes())
 	}
@@ -256,24 +250,29 @@ func (s *Server) log() []byte {
 	return text[max(0, len(text)-4096):]
 }
 
-// given are the addresses that FreeAddr has returned, and not again.
-var given sync.Map
+// guards has an open UDP socket for each address that FreeAddr has returned. It keeps other test
+// processes from getting the address while its server is down, and this one from getting it again.
+var guards sync.Map
 
 // FreeAddr returns a loopback address for a server of the test's own, see [Server.Addr]. Its port
-// was free a moment ago, and is below the range of ports for outgoing connections: otherwise an
-// outgoing connection could occupy it while the server is down.
+// is below the range of ports for outgoing connections: otherwise an outgoing connection could
+// occupy it while the server is down.
 func FreeAddr(t testing.TB) string {
 	t.Helper()
 	const lowest, count, tries = 15000, 15000, 100
 	var err error
 	for range tries {
 		addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(lowest+rand.IntN(count)))
-		var l net.Listener
-		if l, err = net.Listen("tcp", addr); err == nil {
-			if _, again := given.LoadOrStore(addr, true); l.Close() == nil && !again {
-				return addr
-			}
+		var guard net.PacketConn
+		if guard, err = net.ListenPacket("udp", addr); err != nil {
+			continue
 		}
+		var l net.Listener
+		if l, err = net.Listen("tcp", addr); err == nil && l.Close() == nil {
+			guards.Store(addr, guard)
+			return addr
+		}
+		guard.Close()
 	}
 	t.Fatalf("testserver: no free port from %d to %d: %v", lowest, lowest+count-1, err)
 	return ""

@@ -20,10 +20,9 @@ type idFormat struct {
 // addTo adds the flags to a command.
 func (f *idFormat) addTo(cmd *cobra.Command) {
 	f.epoch.Time = bitsalloc.DefaultEpoch()
-	cmd.Flags().TextVar(&f.layout, "layout", bitsalloc.Default(), "`layout`: "+strings.Join(bitsalloc.PresetNames(), ", ")+", or the widths of\n"+
+	cmd.Flags().TextVar(&f.layout, "layout", bitsalloc.Recommended(), "`layout`: "+strings.Join(bitsalloc.PresetNames(), ", ")+", or the widths of\n"+
 		"delta/datacenter/worker/sequence and the unit of delta, such as 28/5/17/13@1s (UIDRING_LAYOUT)")
 	cmd.Flags().Var(&f.epoch, "epoch", "time where delta is 0: a date, RFC 3339, or milliseconds since 1970 (UIDRING_EPOCH)")
-	_ = cmd.RegisterFlagCompletionFunc("layout", cobra.FixedCompletions(bitsalloc.PresetNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // allocator checks layout and epoch.
@@ -33,15 +32,6 @@ func (f *idFormat) allocator() (*bitsalloc.Allocator, error) {
 		return nil, usageError{err}
 	}
 	return a, nil
-}
-
-// require makes cobra reject a call without these flags.
-func require(cmd *cobra.Command, flags ...string) {
-	for _, name := range flags {
-		if err := cmd.MarkFlagRequired(name); err != nil {
-			panic("bug: " + err.Error())
-		}
-	}
 }
 
 // smallestMilli, in 1973, is the smallest number that a timeFlag reads as milliseconds: a smaller

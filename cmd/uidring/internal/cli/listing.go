@@ -44,17 +44,17 @@ type worker struct {
 	Server    string    `json:"server"`
 }
 
-// read opens the store and reads all rows, or only the row of id, before it calls do. The timeout
-// applies to the reading, so an answer on the terminal may take any time.
-func (f *storeFlags) read(ctx context.Context, id *int64, do func(*listing) error) error {
+// read opens the store and reads all rows before it calls do. The timeout applies to the reading,
+// so an answer on the terminal may take any time.
+func (f *storeFlags) read(ctx context.Context, do func(*listing) error) error {
 	st, err := f.open()
 	if err != nil {
 		return err
 	}
 	defer st.Close()
 	var seen *listing
-	err = f.within(ctx, func(ctx context.Context) error {
-		seen, err = f.look(ctx, st, id)
+	err = f.within(ctx, func(ctx context.Context) (err error) {
+		seen, err = f.look(ctx, st)
 		return err
 	})
 	if err != nil {
@@ -63,17 +63,7 @@ func (f *storeFlags) read(ctx context.Context, id *int64, do func(*listing) erro
 	return do(seen)
 }
 
-// readOne is read for the row of a worker ID, which is an argument.
-func (f *storeFlags) readOne(ctx context.Context, text string, do func(*listing, worker) error) error {
-	id, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id < 0 {
-		return usagef("worker ID %q, allowed: a number, 0 or more", text)
-	}
-	return f.read(ctx, &id, func(seen *listing) error { return do(seen, seen.Workers[0]) })
-}
-
-// look reads all rows, or only the row of id. It fails if that row does not exist.
-func (f *storeFlags) look(ctx context.Context, st *storeurl.Store, id *int64) (*listing, error) {
+func (f *storeFlags) look(ctx context.Context, st *storeurl.Store) (*listing, error) {
 	status, err := st.Status(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", st, err)
@@ -96,24 +86,12 @@ func (f *storeFlags) look(ctx context.Context, st *storeurl.Store, id *int64) (*
 	if l.space, l.alloc, err = newSpace(f.namespace, meta); err != nil {
 		return nil, err
 	}
-	rows, err := f.rows(ctx, st, id)
+	rows, err := st.List(ctx)
 	for _, r := range rows {
 		l.Workers = append(l.Workers, l.worker(r))
 	}
+	slices.SortFunc(l.Workers, func(a, b worker) int { return cmp.Compare(a.Worker, b.Worker) })
 	return l, err
-}
-
-func (f *storeFlags) rows(ctx context.Context, st *storeurl.Store, id *int64) ([]leasestore.Row, error) {
-	if id == nil {
-		rows, err := st.List(ctx)
-		slices.SortFunc(rows, func(a, b leasestore.Row) int { return cmp.Compare(a.WorkerID, b.WorkerID) })
-		return rows, err
-	}
-	row, err := st.Load(ctx, *id)
-	if err == nil && row.Version == 0 {
-		err = fmt.Errorf("namespace %q of %s has no worker ID %d yet; see uidring workers list", f.namespace, st, *id)
-	}
-	return []leasestore.Row{row}, err
 }
 
 func (l *listing) worker(r leasestore.Row) worker {
@@ -165,15 +143,4 @@ func (l *listing) print(w io.Writer) {
 		fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.Worker, r.State, r.Fence, r.FenceTime.Format(time.RFC3339), l.distance(r.FenceTime),
 			r.Expires.Format(time.RFC3339), l.distance(r.Expires), printable(r.Owner))
 	}
-}
-
-func (l *listing) printRow(w io.Writer, r worker) {
-	fmt.Fprintf(w, "WORKER\t%d\n", r.Worker)
-	fmt.Fprintf(w, "STATE\t%s\n", r.State)
-	fmt.Fprintf(w, "OWNER\t%s\n", printable(r.Owner))
-	fmt.Fprintf(w, "EXPIRES\t%s (%s)\n", r.Expires.Format(time.RFC3339), l.distance(r.Expires))
-	fmt.Fprintf(w, "FENCE\t%d, %s (%s)\n", r.Fence, r.FenceTime.Format(time.RFC3339), l.distance(r.FenceTime))
-	fmt.Fprintf(w, "LARGEST ID\t%s\n", r.Largest)
-	fmt.Fprintf(w, "CLAIMS\t%d\n", r.Claims)
-	fmt.Fprintf(w, "SERVER\t%s\n", printable(r.Server))
 }

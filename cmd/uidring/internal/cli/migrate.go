@@ -18,7 +18,7 @@ func newMigrate(s *streams) *cobra.Command {
 		Use:     "migrate",
 		Short:   "Examine the IDs of another generator before a change to this one",
 		Long:    "The migrate commands help to replace another generator of IDs: see docs/MIGRATION.md.",
-		Example: "  uidring migrate check --old baidu --table orders --store mysql://ids:secret@db/shop --layout leased",
+		Example: "  uidring migrate check --old baidu --table orders --store mysql://ids:secret@db/shop --layout recommended",
 	}, newMigrateCheck(s), newMigratePin(s))
 }
 
@@ -28,14 +28,11 @@ func newMigrateCheck(s *streams) *cobra.Command {
 		Use:   "check {--table NAME... | ID... | -}",
 		Short: "Tell whether new IDs will be above the existing ones",
 		Long: "check reads the smallest and the largest IDs of a table, or IDs given as arguments, or with - one decimal ID per line\n" +
-			"of standard input. It tells whether the IDs of new generators with --layout and --epoch will be above them, until when\n" +
-			"both layouts last, which worker IDs made the old IDs, and whether an ID exists twice.\n" +
-			"Negative IDs are read as Baidu's UidGenerator makes them after the end of its layout. check writes nothing.\n\n" +
-			"--old counter is for TinyId, Leaf-segment and auto-increment. Write -- before negative arguments.\n\n" +
-			"The verdict holds once the old generators have stopped. Only --all, - and arguments show every worker and every repeated\n" +
-			"ID. They keep 8 bytes for each ID in memory.\n\n" +
+			"of standard input. It reports whether the IDs of new generators with --layout and --epoch will be above them, which worker\n" +
+			"IDs made the old IDs, and whether an ID exists twice. check writes nothing. Write -- before negative arguments.\n\n" +
+			"Only --all, - and arguments show every worker and every repeated ID. They keep 8 bytes for each ID in memory.\n\n" +
 			"The exit code is 0 if the new IDs will be above the old ones, 4 if not, and 1 if there is no verdict.",
-		Example: "  uidring migrate check --old baidu --table orders --store mysql://ids:secret@db/shop --layout leased\n" +
+		Example: "  uidring migrate check --old baidu --table orders --store mysql://ids:secret@db/shop --layout recommended\n" +
 			"  mysql -N -e 'SELECT id FROM orders' | uidring migrate check --old bwmarrin --layout snowflake --epoch 1288834974657 -\n" +
 			"  uidring migrate check --old 29/0/21/13 --old-epoch 2016-09-19T16:00:00Z 1120725984225394689",
 		RunE: func(cmd *cobra.Command, args []string) error { return m.run(cmd.Context(), args) },

@@ -17,9 +17,8 @@ func newMigratePin(s *streams) *cobra.Command {
 		Use:   "pin --old FORMAT",
 		Short: "Store the layout and the epoch of the Java services of WORKER_NODE",
 		Long: "pin stores the layout and the epoch of the Java services that take worker IDs from WORKER_NODE, in the table WORKER_NODE_PIN,\n" +
-			"which uidring schema --apply creates. Go processes with other ones can then take no worker IDs from WORKER_NODE. Leases with\n" +
-			"another unit or number of bits below the delta may have all worker IDs; uidring migrate check tells whether their IDs are apart.\n\n" +
-			"Without pin, the first Go process that uses WORKER_NODE stores its own. pin changes nothing that is stored.",
+			"which uidring schema mysql nodes --apply creates. Go processes with other ones can then take no worker IDs from WORKER_NODE, and leases\n" +
+			"with another number of bits below the delta may have all worker IDs. pin changes nothing that is stored.",
 		Example: "  uidring migrate pin --old baidu --store mysql://ids:secret@db/shop\n" +
 			"  uidring migrate pin --old 29/0/21/13 --old-epoch 2016-09-20T00:00:00+08:00 --store mysql://ids:secret@db/shop",
 		Args: cobra.NoArgs,

@@ -16,11 +16,9 @@ type oldFormat struct {
 
 // addTo adds the flags to a command.
 func (f *oldFormat) addTo(cmd *cobra.Command) {
-	names := migrate.FormatNames()
-	cmd.Flags().StringVar(&f.name, "old", "", "`format` of the existing IDs: "+strings.Join(names, ", ")+", or a layout; required")
+	cmd.Flags().StringVar(&f.name, "old", "", "`format` of the existing IDs: "+strings.Join(migrate.FormatNames(), ", ")+", or a layout; required")
 	cmd.Flags().Var(&f.epoch, "old-epoch", "time where delta of the existing IDs is 0 (default: of the format)")
-	require(cmd, "old")
-	_ = cmd.RegisterFlagCompletionFunc("old", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.MarkFlagRequired("old")
 }
 
 // get returns the format with the epoch of the flag, if it is set.

@@ -19,11 +19,10 @@ func newParse(s *streams) *cobra.Command {
 		Use:   "parse {ID... | -}",
 		Short: "Print the fields of IDs",
 		Long: "parse prints the fields of IDs given in decimal, in base32 (13 characters) or in base62 (11 characters). The argument - reads\n" +
-			"standard input, one ID per line.\n\n" +
-			"parse recognizes the form of each text. 11 or 13 digits that do not begin with 0 are ambiguous, and rejected: choose with --form.\n" +
-			"parse reports each text that is not an ID of the layout on stderr, prints the others, and exits with code 1.",
-		Example: "  uidring parse 176636547297255431\n" +
-			"  uidring parse 04WWA04002807 0D2zpT7hYBT\n" +
+			"standard input, one ID per line. It reports each text that is not an ID of the layout on stderr, prints the others, and exits\n" +
+			"with code 1. 11 or 13 digits that do not begin with 0 are ambiguous, and rejected: choose with --form.",
+		Example: "  uidring parse 22079567884713991\n" +
+			"  uidring parse 00KKH80090007 01d7jAoW61H\n" +
 			"  mysql -N -e 'SELECT id FROM orders' | uidring parse --json -\n" +
 			"  uidring parse --layout snowflake --epoch 2010-11-04T01:42:54.657Z 1541815603606036480",
 		Args: cobra.MinimumNArgs(1),
@@ -71,23 +70,13 @@ func (p *parser) run(args []string) error {
 // one prints an ID at once, for a pipe that waits for the answer, or reports a text that is not an
 // ID. An error ends the command.
 func (p *parser) one(text, where string) error {
-	id, err := p.form.Read(text)
-	if err != nil && strings.HasPrefix(text, "-") {
-		err = fmt.Errorf("%w; uidring migrate check reads the negative IDs of Java services", err)
-	}
-	var fields bitsalloc.Fields
-	if err == nil {
-		fields, err = p.alloc.Parse(int64(id))
-	}
+	fields, err := p.fields(text)
 	if err != nil {
 		p.bad = true
 		p.complain(errors.New(where + ": " + strings.TrimPrefix(err.Error(), "uidring: ")))
 		return nil
 	}
-	return p.printFields(idtext.Of(fields))
-}
-
-func (p *parser) printFields(id idtext.Fields) error {
+	id := idtext.Of(fields)
 	if p.json {
 		return p.printJSON(id)
 	}
@@ -99,4 +88,15 @@ func (p *parser) printFields(id idtext.Fields) error {
 		}
 	}
 	return write(p.out, row, id.ID, id.Base32, id.Base62, id.Time.Format(time.RFC3339Nano), id.Delta, id.Datacenter, id.Worker, id.Sequence)
+}
+
+func (p *parser) fields(text string) (bitsalloc.Fields, error) {
+	id, err := p.form.Read(text)
+	switch {
+	case err == nil:
+		return p.alloc.Parse(int64(id))
+	case strings.HasPrefix(text, "-"):
+		err = fmt.Errorf("%w; uidring migrate check reads the negative IDs of Java services", err)
+	}
+	return bitsalloc.Fields{}, err
 }

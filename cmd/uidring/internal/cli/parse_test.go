@@ -8,10 +8,10 @@ import (
 
 func TestParse(t *testing.T) {
 	clean(t)
-	wants(t, "", []string{"parse", "176636547297255431", "04wwa04002807"}, exitOK, `
+	wants(t, "", []string{"parse", "22079567884713991", "00kkh80090007"}, exitOK, `
 ID                   BASE32         BASE62       TIME                      DELTA          DATACENTER  WORKER    SEQUENCE
-176636547297255431   04WWA04002807  0D2zpT7hYBT  2026-03-01T12:00:00Z      5140800        4           9         7
-176636547297255431   04WWA04002807  0D2zpT7hYBT  2026-03-01T12:00:00Z      5140800        4           9         7
+22079567884713991    00KKH80090007  01d7jAoW61H  2026-03-01T12:00:00Z      5140800        0           9         7
+22079567884713991    00KKH80090007  01d7jAoW61H  2026-03-01T12:00:00Z      5140800        0           9         7
 `, "")
 	wants(t, "", []string{"parse", "--layout", "snowflake", "--epoch", "2010-11-04T01:42:54.657Z", "1541815603606036480"}, exitOK, `
 ID                   BASE32         BASE62       TIME                      DELTA          DATACENTER  WORKER    SEQUENCE
@@ -24,13 +24,13 @@ ID                   BASE32         BASE62       TIME                      DELTA
 
 func TestParseReportsTextsThatAreNoIDs(t *testing.T) {
 	clean(t)
-	const id = `{"id":"176636547297255431","base32":"04WWA04002807","base62":"0D2zpT7hYBT","delta":5140800,"datacenter":4,"worker":9,"sequence":7,"time":"2026-03-01T12:00:00Z"}` + "\n"
-	wants(t, "\n176636547297255431\r\nnonsense\n  0D2zpT7hYBT \n-5\n0\n04WWA0400280U", []string{"parse", "--json", "x", "-", "04WWA04002807"}, exitFailure, id+id+id, `
+	const id = `{"id":"22079567884713991","base32":"00KKH80090007","base62":"01d7jAoW61H","delta":5140800,"datacenter":0,"worker":9,"sequence":7,"time":"2026-03-01T12:00:00Z"}` + "\n"
+	wants(t, "\n22079567884713991\r\nnonsense\n  01d7jAoW61H \n-5\n0\n00KKH8009000U", []string{"parse", "--json", "x", "-", "00KKH80090007"}, exitFailure, id+id+id, `
 uidring: argument 1: malformed ID: no form has 1 characters, allowed: decimal digits, 13 characters of base32, 11 of base62
 uidring: line 3: malformed ID: no form has 8 characters, allowed: decimal digits, 13 characters of base32, 11 of base62
 uidring: line 5: ID out of range: decimal "-5": negative, allowed: 0 to 9223372036854775807; uidring migrate check reads the negative IDs of Java services
-uidring: line 6: bitsalloc: invalid ID: 0, allowed with layout 28/5/17/13@1s: 1 to 9223372036854775807
-uidring: line 7: malformed ID: base32 "04WWA0400280U": character "U" at offset 12, allowed: 13 characters of 0-9 and A-Z but U
+uidring: line 6: bitsalloc: invalid ID: 0, allowed with layout 31/0/12/20@1s: 1 to 9223372036854775807
+uidring: line 7: malformed ID: base32 "00KKH8009000U": character "U" at offset 12, allowed: 13 characters of 0-9 and A-Z but U
 `)
 }
 
@@ -46,10 +46,10 @@ func TestParseAnswersLineByLine(t *testing.T) {
 	}()
 	buffer := make([]byte, 4096)
 	for range 3 {
-		if _, err := io.WriteString(lines, "176636547297255431\n"); err != nil {
+		if _, err := io.WriteString(lines, "22079567884713991\n"); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := answers.Read(buffer); err != nil || !strings.HasPrefix(string(buffer[:n]), `{"id":"176636547297255431"`) {
+		if n, err := answers.Read(buffer); err != nil || !strings.HasPrefix(string(buffer[:n]), `{"id":"22079567884713991"`) {
 			t.Fatalf("answer %q, %v", buffer[:n], err)
 		}
 	}
@@ -61,7 +61,7 @@ func TestParseAnswersLineByLine(t *testing.T) {
 
 // FuzzParseLines: each input line that is not blank gives one line on stdout or stderr.
 func FuzzParseLines(f *testing.F) {
-	f.Add("176636547297255431\n\nnonsense\r\n")
+	f.Add("22079567884713991\n\nnonsense\r\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		lines := 0
 		for line := range strings.SplitSeq(text, "\n") {
@@ -80,7 +80,7 @@ func FuzzParseLines(f *testing.F) {
 func TestRange(t *testing.T) {
 	clean(t)
 	wants(t, "", strings.Fields("range --from 2026-11-21T01:00:00+01:00 --to 2026-11-22T00:00:00 --json"), exitOK,
-		`{"first":"961852771978444800","last":"964821453373439999","from":"2026-11-21T00:00:00Z","to":"2026-11-22T00:00:00Z"}`+"\n", "")
+		`{"first":"120231596497305600","last":"120602681671679999","from":"2026-11-21T00:00:00Z","to":"2026-11-22T00:00:00Z"}`+"\n", "")
 	wants(t, "", strings.Fields("range --from 2020-11-21 --to 2021-11-22"), exitFailure, "",
-		"uidring: no IDs from 2020-11-21T00:00:00Z to 2021-11-22T00:00:00Z: layout 28/5/17/13@1s has IDs from 2026-01-01T00:00:00Z to 2034-07-04T21:24:16Z\n")
+		"uidring: no IDs from 2020-11-21T00:00:00Z to 2021-11-22T00:00:00Z: layout 31/0/12/20@1s has IDs from 2026-01-01T00:00:00Z to 2094-01-19T03:14:08Z\n")
 }

@@ -21,13 +21,11 @@ func newPlan(s *streams) *cobra.Command {
 		Use:   "plan --rate N",
 		Short: "Find a layout for a rate, a number of processes and a number of years",
 		Long: "plan shows for each layout whether it is sufficient (\"will do\"), the part of each field that is left over, and\n" +
-			"when it ends. The layout fitted is made for the given numbers: each field is as wide as necessary, and the spare\n" +
-			"bits are shared out. Give rate, processes and restarts of the largest datacenter.\n\n" +
-			"plan judges each layout with two kinds of worker IDs. Leased worker IDs are used again. A killed process keeps its\n" +
-			"worker ID for two windows, so the layout needs twice as many worker IDs as processes. Disposable worker IDs, of\n" +
-			"the table WORKER_NODE, are used for one start only. Of the sufficient layouts plan prefers the preset leased with\n" +
-			"leased worker IDs, else the first with leased worker IDs, else the first.\n\n" +
-			"The exit code is 1 when no layout is sufficient with either kind.",
+			"when it ends. The layout fitted is made for the given numbers. Give rate, processes and restarts of the largest\n" +
+			"datacenter.\n\n" +
+			"Leased worker IDs are used again; the layout needs twice as many as processes, since a killed process keeps its own\n" +
+			"for two windows. Disposable worker IDs, of the table WORKER_NODE, are used for one start only. plan prefers the first\n" +
+			"sufficient layout with leased worker IDs, else the first. The exit code is 1 when none is sufficient.",
 		Example: "  uidring plan --rate 50000 --processes 40 --restarts-per-day 80 --years 10\n" +
 			"  uidring plan --rate 2000000 --processes 16 --datacenters 4 --layout 32/2/9/20",
 		Args: cobra.NoArgs,
@@ -38,13 +36,12 @@ func newPlan(s *streams) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.Float64Var(&p.need.Rate, "rate", 0, "sustained IDs per second of all processes together; required")
-	require(cmd, "rate")
+	_ = cmd.MarkFlagRequired("rate")
 	flags.Int64Var(&p.need.Processes, "processes", 1, "processes that run at once")
 	flags.Float64Var(&p.need.RestartsPerDay, "restarts-per-day", 1, "starts per day of all processes together")
 	flags.Float64Var(&p.need.Years, "years", 10, "years that the layout has to last")
 	flags.Int64Var(&p.need.Datacenters, "datacenters", 1, "datacenters that issue IDs")
 	flags.Var(&p.start, "start", "time of the first ID (default now)")
-	flags.DurationVar(&p.unit, "unit", time.Second, "unit of the fitted layout")
 	p.format.addTo(cmd)
 	flags.Lookup("layout").Usage = "further `layout` to judge: widths such as 28/5/17/13@1s (UIDRING_LAYOUT)"
 	flags.Lookup("layout").DefValue = ""
@@ -56,7 +53,6 @@ func newPlan(s *streams) *cobra.Command {
 type planner struct {
 	need   plan.Need
 	start  timeFlag
-	unit   time.Duration
 	format idFormat
 	given  bool // --layout is given
 }
@@ -75,9 +71,8 @@ func (p *planner) run(s *streams) error {
 	if p.start.IsZero() {
 		p.need.Start = time.Now().UTC().Truncate(time.Second)
 	}
-	_, errUnit := bitsalloc.New(bitsalloc.Layout{DeltaBits: 1, Unit: p.unit}, epoch)
 	_, errLayout := p.format.allocator()
-	if err := errors.Join(p.need.Check(), errUnit, errLayout); err != nil {
+	if err := errors.Join(p.need.Check(), errLayout); err != nil {
 		return usageError{err}
 	}
 	if p.need.Start.Before(epoch) {
@@ -104,7 +99,9 @@ func (p *planner) judge() (rows []judged, errFit error) {
 		verdict := p.need.Judge(alloc, source)
 		rows = append(rows, judged{Name: name, Verdict: verdict, WillDo: len(verdict.Faults) == 0})
 	}
-	for _, name := range bitsalloc.PresetNames() {
+	const first = "recommended" // the default of the command
+	others := slices.DeleteFunc(bitsalloc.PresetNames(), func(name string) bool { return name == first })
+	for _, name := range append([]string{first}, others...) {
 		layout, _ := bitsalloc.ParseLayout(name)
 		judge(name, layout, plan.Leased)
 		judge(name, layout, plan.Disposable)
@@ -114,7 +111,7 @@ func (p *planner) judge() (rows []judged, errFit error) {
 		judge("given", p.format.layout, plan.Disposable)
 	}
 	for _, source := range [...]plan.Source{plan.Leased, plan.Disposable} {
-		layout, err := p.need.Fit(p.unit, p.format.epoch.Time, source)
+		layout, err := p.need.Fit(time.Second, p.format.epoch.Time, source)
 		if errFit = errors.Join(errFit, err); err == nil {
 			judge("fitted", layout, source)
 		}
@@ -122,18 +119,13 @@ func (p *planner) judge() (rows []judged, errFit error) {
 	return rows, errFit
 }
 
-// preferred returns the index of the row to choose, or -1 if no layout is sufficient.
+// preferred returns the index of the row to choose: the first with leased worker IDs that will do,
+// else the first that will do. It returns -1 if no layout is sufficient.
 func preferred(rows []judged) int {
-	for _, wanted := range [...]func(judged) bool{
-		func(r judged) bool { return r.Name == "leased" && r.Source == plan.Leased },
-		func(r judged) bool { return r.Source == plan.Leased },
-		func(judged) bool { return true },
-	} {
-		if i := slices.IndexFunc(rows, func(r judged) bool { return r.WillDo && wanted(r) }); i >= 0 {
-			return i
-		}
+	if i := slices.IndexFunc(rows, func(r judged) bool { return r.WillDo && r.Source == plan.Leased }); i >= 0 {
+		return i
 	}
-	return -1
+	return slices.IndexFunc(rows, func(r judged) bool { return r.WillDo })
 }
 
 func printPlan(w io.Writer, rows []judged) {

@@ -26,7 +26,8 @@ func newRange(s *streams) *cobra.Command {
 	}
 	cmd.Flags().Var(&from, "from", "beginning of the span, a date or RFC 3339; required")
 	cmd.Flags().Var(&to, "to", "end of the span, a date or RFC 3339; required")
-	require(cmd, "from", "to")
+	_ = cmd.MarkFlagRequired("from")
+	_ = cmd.MarkFlagRequired("to")
 	format.addTo(cmd)
 	s.addJSON(cmd)
 	return cmd

@@ -16,7 +16,7 @@ func newRoot(s *streams) *cobra.Command {
 		Long: "uidring parses, plans and serves unique IDs, and administers the worker IDs in them.\n\n" +
 			"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not confirmed, 4 not above, 130 interrupted.",
 		Example: "  uidring serve\n" +
-			"  uidring parse 176636547297255431\n" +
+			"  uidring parse 22079567884713991\n" +
 			"  uidring range --from 2026-11-21 --to 2026-11-22\n" +
 			"  uidring plan --rate 50000 --processes 40 --restarts-per-day 80 --years 10",
 		Version:       version() + ", " + runtime.Version() + ", " + runtime.GOOS + "/" + runtime.GOARCH,
@@ -29,7 +29,6 @@ func newRoot(s *streams) *cobra.Command {
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	s.noteBegin(root)
 	return root
 }
 
@@ -39,18 +38,6 @@ func group(cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	cmd.AddCommand(commands...)
 	return cmd
-}
-
-// noteBegin makes all commands set began: errors before are wrong usage.
-func (s *streams) noteBegin(cmd *cobra.Command) {
-	run := cmd.RunE
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		s.began = true
-		return run(cmd, args)
-	}
-	for _, sub := range cmd.Commands() {
-		s.noteBegin(sub)
-	}
 }
 
 // version returns the version of the module, which names the commit between two releases.

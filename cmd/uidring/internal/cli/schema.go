@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,29 +16,31 @@ func newSchema(s *streams) *cobra.Command {
 	var flags storeFlags
 	apply := false
 	cmd := &cobra.Command{
-		Use:   "schema {mysql | postgres | sqlite}",
+		Use:   "schema {mysql | postgres | sqlite} [leases] [nodes] [segments]",
 		Short: "Print the SQL of the tables, or create them",
 		Long: "schema prints the SQL of the tables that hold worker IDs, for the database's command-line client. With --apply it\n" +
-			"creates the missing tables in the database of --store, and leaves existing tables alone.",
+			"creates the missing tables in the database of --store, and leaves existing tables alone.\n\n" +
+			"leases (the default) are the tables of leased worker IDs; nodes are WORKER_NODE, which Java services share, and its\n" +
+			"siblings; segments is the table of counters.",
 		Example: "  uidring schema mysql | mysql ids\n" +
-			"  uidring schema postgres > tables.sql\n" +
-			"  UIDRING_STORE=mysql://ids:secret@db/ids uidring schema mysql --apply",
-		Args:      cobra.MaximumNArgs(1),
-		ValidArgs: []cobra.Completion{"mysql", "postgres", "sqlite"},
+			"  uidring schema postgres leases segments > tables.sql\n" +
+			"  UIDRING_STORE=mysql://ids:secret@db/ids uidring schema mysql nodes --apply",
+		ValidArgs: []cobra.Completion{"mysql", "postgres", "sqlite", "leases", "nodes", "segments"},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			files, ok := map[string]func() []schema.File{"mysql": schema.MySQL, "postgres": schema.PostgreSQL, "sqlite": schema.SQLite}[strings.Join(args, "")]
+			database, groups, err := schemaArgs(args)
 			switch {
-			case !ok:
-				return usagef("which database? %q, allowed: mysql, postgres, sqlite", args)
+			case err != nil:
+				return err
 			case apply:
 				return flags.with(cmd.Context(), func(ctx context.Context, st *storeurl.Store) error {
-					if err := st.Create(ctx); err != nil {
+					made, err := st.Create(ctx, groups...)
+					if err != nil {
 						return err
 					}
-					return write(s.out, "%s has all tables\n", st)
+					return write(s.out, "%s: created %s\n", st, cmp.Or(strings.Join(made, ", "), "no table, since none is missing"))
 				})
 			}
-			for _, file := range files() {
+			for _, file := range database(groups...) {
 				if err := write(s.out, "-- %s\n%s\n", file.Name, strings.TrimRight(file.SQL, "\n")); err != nil {
 					return err
 				}
@@ -48,4 +52,24 @@ func newSchema(s *streams) *cobra.Command {
 	flags.addTo(cmd)
 	_ = cmd.Flags().MarkHidden("namespace") // all namespaces share the tables
 	return cmd
+}
+
+// schemaArgs returns the files of a database, and the groups of tables.
+func schemaArgs(args []string) (files func(...schema.Group) []schema.File, groups []schema.Group, err error) {
+	databases := map[string]func(...schema.Group) []schema.File{"mysql": schema.MySQL, "postgres": schema.PostgreSQL, "sqlite": schema.SQLite}
+	if len(args) == 0 {
+		return nil, nil, usagef("name the database: mysql, postgres or sqlite")
+	}
+	files = databases[args[0]]
+	if files == nil {
+		return nil, nil, usagef("unknown database %q, allowed: mysql, postgres, sqlite", args[0])
+	}
+	for _, arg := range args[1:] {
+		group := schema.Group(arg)
+		if !slices.Contains(schema.Groups(), group) {
+			return nil, nil, usagef("which tables? %q, allowed: leases, nodes, segments", arg)
+		}
+		groups = append(groups, group)
+	}
+	return files, groups, nil
 }

@@ -23,14 +23,8 @@ import (
 const serveLong = `serve serves IDs over HTTP until a signal ends it. docs/SERVICE.md describes its API, docs/SERVING.md how to run it.
 
 By default it keeps worker IDs in a SQLite file of the data folder, and answers this host only. Servers that share a store
-with --store are one service: each has its own worker ID, and clients may ask any of them. Servers with separate stores give
-out the same IDs. serve therefore creates a second store only with --new-store.
-
-serve takes a setting from the flag, or else from the environment variable UIDRING_ and its name, as in UIDRING_TLS_CERT, or
-else uses the default. It logs the settings that are given at the start.
-
-serve reads the certificate and the tokens again when their files change, and on SIGHUP. SIGTERM and SIGINT end it in order;
-a second signal ends it at once.`
+with --store are one service. Servers with separate stores give out the same IDs: serve therefore creates a second store only
+with --new-store. Each flag has an environment variable, as UIDRING_TLS_CERT for --tls-cert.`
 
 func newServe(s *streams) *cobra.Command {
 	f := new(serveFlags)
@@ -61,12 +55,10 @@ func (f *serveFlags) addTo(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	f.addListening(flags)
-	f.addLimits(flags)
 	f.addIDs(cmd)
 	flags.DurationVar(&f.config.Drain, "drain", 0, "how long serve goes on after a signal, with /readyz answering 503")
 	flags.TextVar(&f.logLevel, "log-level", slog.LevelInfo, "lowest `level` of log records: debug, info, warn or error")
 	flags.StringVar(&f.logFormat, "log-format", "text", "`format` of the log on stderr: text or json")
-	flags.Float64Var(&f.config.AccessLog, "access-log", 0, "fraction of requests to log without their query, chosen at random: 0 (none) to 1 (all)")
 }
 
 func (f *serveFlags) addListening(flags *pflag.FlagSet) {
@@ -78,10 +70,6 @@ func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 	flags.StringVar(&c.KeyFile, "tls-key", "", "PEM `file` with the key of the certificate")
 	flags.StringVar(&c.TokenFile, "tokens", "", "`file` with the tokens of clients, one name and token per line")
 	flags.BoolVar(&c.Insecure, "insecure", false, "allow other hosts without tokens or without TLS")
-}
-
-func (f *serveFlags) addLimits(flags *pflag.FlagSet) {
-	c := &f.config
 	flags.IntVar(&c.MaxConnections, "max-connections", 4096, "concurrent connections to --listen; others wait")
 	flags.Float64Var(&c.Rate, "rate", 0, "IDs per second for each name in the token file, or without tokens for all clients together; 0: no limit")
 	flags.IntVar(&c.Burst, "burst", 0, "IDs at once after a pause, with a rate, and per request; 0: the IDs of one second")
@@ -95,7 +83,7 @@ func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	flags.BoolVar(&c.NewStore, "new-store", false, "create a new store although serve expects an existing one; for one start")
 	flags.BoolVar(&c.CreateSchema, "create-schema", true, "create missing tables")
 	flags.BoolVar(&c.Lease.AllowUndurable, "allow-undurable", false, "accept a store that may lose acknowledged writes, or a file in memory or on a network file system: duplicates are possible")
-	flags.DurationVar(&c.Lease.Window, "window", 0, "how far ahead a lease reaches: how long the server goes on without the store; 0: 5m, on Redis 30s")
+	flags.DurationVar(&c.Lease.Window, "window", 0, "how far ahead a lease reaches: how long the server goes on without the store; 0: 2m")
 	flags.Int64Var(&c.Lease.FirstWorkerID, "first-worker-id", 0, "smallest worker ID of the namespace, if WORKER_NODE of the database uses the lower ones")
 	flags.StringSliceVar(&c.Segments, "segments", nil, "`names` of the counters to serve under /v1/segments/, separated by commas; empty: none")
 	flags.StringSliceVar(&c.Leases, "leases", nil, "`names` of the namespaces whose leases other processes may take over HTTP, separated by commas; empty: none")

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"log/slog"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -43,11 +42,16 @@ func TestFoldersOfDataAndOfKnownStores(t *testing.T) {
 		{"XDG, relative, which its specification has ignored", map[string]string{"XDG_DATA_HOME": "x", "XDG_STATE_HOME": "y", "HOME": "/h"},
 			"/h/.local/share/uidring", "/h/.local/state/uidring"},
 		{"home", map[string]string{"HOME": "/h"}, "/h/.local/share/uidring", "/h/.local/state/uidring"},
+		{"a space", map[string]string{"STATE_DIRECTORY": "/my ids"}, "/my ids", ""},
 		{"nothing", nil, "", ""},
 	} {
 		env := func(name string) string { return tt.env[name] }
 		if data, known := dataFolder(env), knownFolder(env); data != tt.data || known != tt.known {
 			t.Errorf("%s: %q and %q, want %q and %q", tt.name, data, known, tt.data, tt.known)
+		}
+		url, err := dataURL(tt.data)
+		if want := "sqlite://" + strings.ReplaceAll(tt.data, " ", "%20") + "/uidring.db"; (err == nil) != (tt.data != "") || err == nil && url != want {
+			t.Errorf("%s: %q, %v, want %q", tt.name, url, err, want)
 		}
 	}
 }
@@ -59,16 +63,6 @@ func TestDurationsInTheLogHaveAUnit(t *testing.T) {
 	f.logger(&log).Info("stopping", "drain", 90*time.Second)
 	if want := `"drain":"1m30s"`; !strings.Contains(log.String(), want) {
 		t.Errorf("%s, want %s in it", &log, want)
-	}
-}
-
-func TestDataURL(t *testing.T) {
-	for folder, want := range map[string]string{
-		"/var/lib/ids": "sqlite:///var/lib/ids/uidring.db", "/var/lib/my ids": "sqlite:///var/lib/my%20ids/uidring.db", "": "",
-	} {
-		if got, err := dataURL(folder); got != want || (err == nil) != (want != "") {
-			t.Errorf("%q: %q, %v, want %q", folder, got, err, want)
-		}
 	}
 }
 
@@ -93,25 +87,8 @@ func TestServeRefusesMistakesAsUsage(t *testing.T) {
 func TestServeEndsWithCode2WhereTheStoreHasAnotherLayout(t *testing.T) {
 	url := sqlite(t)
 	generator(t, url, "holder", time.Minute)
-	code, _, stderr := run(t, "", "serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--layout=leased")
+	code, _, stderr := run(t, "", "serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0")
 	if code != exitUsage || !strings.Contains(stderr, "layout mismatch") {
 		t.Errorf("exit code %d, want %d: %s", code, exitUsage, stderr)
-	}
-}
-
-// systemd does not restart the service after exit code 2, so an etcd that is down must not give it.
-func TestEtcdThatIsDownIsNoMistake(t *testing.T) {
-	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = l.Close() // the port is closed now
-	var log bytes.Buffer
-	if code := Main([]string{"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--store=etcd://ids:geheim@" + l.Addr().String()}, strings.NewReader(""), io.Discard, &log); code != exitFailure {
-		t.Errorf("exit code %d, want %d: %s", code, exitFailure, &log)
-	}
-	if text := log.String(); strings.Contains(text, "geheim") || !strings.Contains(text, "store: etcd URL: cannot log in at "+l.Addr().String()) {
-		t.Errorf("the password is shown, or the address missing: %s", text)
 	}
 }

@@ -36,10 +36,14 @@ func (s *streams) readSettings(cmd *cobra.Command, _ []string) (err error) {
 			err = errors.Join(err, fmt.Errorf("%s: %w", variable(f.Name), errSet))
 		}
 	})
-	if names := unknownVariables(cmd.Root(), os.Environ()); names != nil && err == nil {
-		err = write(s.err, "uidring: warning: unknown variables %s; see uidring serve --help\n", strings.Join(names, ", "))
+	if err = errors.Join(err, cmd.ValidateRequiredFlags()); err != nil {
+		return err
 	}
-	return err
+	s.began = true
+	if names := unknownVariables(cmd.Root(), os.Environ()); names != nil {
+		return write(s.err, "uidring: warning: unknown variables %s; see uidring serve --help\n", strings.Join(names, ", "))
+	}
+	return nil
 }
 
 // serviceLink matches the variables that Kubernetes sets in each pod for a Service whose name

@@ -17,6 +17,7 @@ type streams struct {
 	in       io.Reader
 	out, err io.Writer
 	json     bool // the flag json
+	yes      bool // the flag yes
 	began    bool // flags, arguments and variables are valid so far, and the command runs
 }
 
@@ -49,16 +50,24 @@ func write(to io.Writer, format string, args ...any) error {
 	return err
 }
 
-// confirm prints details, and asks a question on the terminal. It returns errUnconfirmed unless the
-// answer is yes, or when stdin is not a terminal: scripts pass --yes.
-func (s *streams) confirm(question string, details func(w io.Writer)) error {
+// addYes adds the flag yes to a command.
+func (s *streams) addYes(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&s.yes, "yes", false, "do not ask")
+}
+
+// confirm prints details, and asks a question on the terminal, unless --yes is given. It returns
+// errUnconfirmed unless the answer is yes, or when stdin is not a terminal.
+func (s *streams) confirm(details func(w io.Writer), question string, args ...any) error {
+	if s.yes {
+		return nil
+	}
 	if file, ok := s.in.(interface{ Fd() uintptr }); !ok || !isatty.IsTerminal(file.Fd()) {
 		return fmt.Errorf("%w: standard input is not a terminal; pass --yes to confirm", errUnconfirmed)
 	}
 	if err := s.print(nil, details); err != nil {
 		return err
 	}
-	if err := write(s.err, "%s [y/N] ", question); err != nil {
+	if err := write(s.err, question+" [y/N] ", args...); err != nil {
 		return err
 	}
 	answer, err := bufio.NewReader(s.in).ReadString('\n')

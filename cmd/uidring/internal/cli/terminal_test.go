@@ -13,7 +13,7 @@ import (
 
 	"github.com/creack/pty"
 
-	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A person is a pseudo-terminal with its screen.
@@ -63,7 +63,7 @@ func (p *person) runs(t *testing.T, answer string, args ...string) (code int) {
 	done := make(chan int)
 	go func() { done <- Main(args, p.tty, p.tty, p.tty) }()
 	if answer != "" {
-		poll.Until(t, "the question", func() bool { return strings.HasSuffix(p.sees(), "[y/N] ") })
+		testkit.Until(t, "the question", func() bool { return strings.HasSuffix(p.sees(), "[y/N] ") })
 		if _, err := io.WriteString(p.keys, answer); err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestChangesAskOnATerminal(t *testing.T) {
 		if code := p.runs(t, row.answer, "workers", "revoke", "0"); code != row.code {
 			t.Errorf("answer %q: exit code %d, want %d", row.answer, code, row.code)
 		}
-		if got := decode[worker](t, quietly(t, "workers", "show", "0", "--json")).State; got != row.state {
+		if got := rowOf(t).State; got != row.state {
 			t.Errorf("answer %q: the row is %s, want %s", row.answer, got, row.state)
 		}
 		if !strings.Contains(p.sees(), `Take worker ID 0 of namespace "orders" from "holder", which will have to take another one? [y/N] `) {
@@ -96,5 +96,5 @@ func TestChangesAskOnATerminal(t *testing.T) {
 	if code := p.runs(t, "yes\n", "workers", "recover", "--ahead", "1h"); code != exitOK {
 		t.Errorf("exit code %d\n%s", code, p.sees())
 	}
-	poll.Until(t, "the answer", func() bool { return strings.Contains(p.sees(), "raised by 1h0m0s") })
+	testkit.Until(t, "the answer", func() bool { return strings.Contains(p.sees(), "raised by 1h0m0s") })
 }

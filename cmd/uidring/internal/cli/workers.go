@@ -23,9 +23,8 @@ func newWorkers(s *streams) *cobra.Command {
 		Long: "The workers commands administer the leases of a namespace, in the store of --store or UIDRING_STORE. A lease is the right\n" +
 			"to a worker ID. Worker IDs of the table WORKER_NODE have no lease.",
 		Example: "  export UIDRING_STORE=mysql://ids:secret@db/ids UIDRING_NAMESPACE=orders\n" +
-			"  uidring workers list\n" +
-			"  uidring workers show 7",
-	}, newWorkersList(s), newWorkersShow(s), newWorkersRevoke(s), newWorkersRecover(s), newWorkersNamespaces(s))
+			"  uidring workers list",
+	}, newWorkersList(s), newWorkersRevoke(s), newWorkersRecover(s), newWorkersNamespaces(s))
 }
 
 func newWorkersList(s *streams) *cobra.Command {
@@ -35,33 +34,14 @@ func newWorkersList(s *streams) *cobra.Command {
 		Short: "Print all assigned worker IDs",
 		Long: "list prints all worker IDs that were ever assigned, their holders, and the state of the store.\n\n" +
 			"A fence is the highest delta that any holder of the worker ID was ever allowed to use. AHEAD is its distance from\n" +
-			"the store's clock. A worker ID is held; expired: its holder has not renewed it, and others may take it; revoked:\n" +
-			"taken from its holder, and not yet available; or free.",
+			"the store's clock. The holder of an expired worker ID has not renewed it, and others may take it. A revoked one was\n" +
+			"taken from its holder, and is not yet available.",
 		Example: "  uidring workers list --store sqlite:///var/lib/uidring/ids.db --namespace orders\n" +
 			"  uidring workers list --json | jq '.workers[] | select(.state == \"held\") | .owner'",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return flags.read(cmd.Context(), nil, func(seen *listing) error {
+			return flags.read(cmd.Context(), func(seen *listing) error {
 				return s.print(seen, seen.print)
-			})
-		},
-	}
-	flags.addTo(cmd)
-	s.addJSON(cmd)
-	return cmd
-}
-
-func newWorkersShow(s *streams) *cobra.Command {
-	var flags storeFlags
-	cmd := &cobra.Command{
-		Use:     "show ID",
-		Short:   "Print one worker ID",
-		Long:    "show prints the row of a worker ID. LARGEST ID is the largest ID that any holder was ever allowed to issue with it.",
-		Example: "  uidring workers show 7 --store sqlite:///var/lib/uidring/ids.db --namespace orders",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return flags.readOne(cmd.Context(), args[0], func(seen *listing, row worker) error {
-				return s.print(row, func(w io.Writer) { seen.printRow(w, row) })
 			})
 		},
 	}

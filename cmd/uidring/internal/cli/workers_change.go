@@ -3,7 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,42 +14,41 @@ import (
 
 func newWorkersRevoke(s *streams) *cobra.Command {
 	var flags storeFlags
-	yes := false
 	cmd := &cobra.Command{
 		Use:   "revoke ID",
 		Short: "Take a worker ID from its holder",
-		Long: "Takes a worker ID from its holder. The holder learns it at its next renewal and takes another worker ID. The fence\n" +
-			"stays, so no ID is issued twice even if the holder is alive. The worker ID is free for others once its lease would\n" +
-			"have expired. Do not revoke the worker ID of a holder that is gone: its lease expires by itself.\n\n" +
-			"revoke asks before it acts. Without a terminal, --yes is required.",
+		Long: "revoke takes a worker ID from its holder, which learns it at its next renewal and takes another. The fence stays, so no ID is\n" +
+			"issued twice even if the holder is alive. Others may take the worker ID once its lease would have expired. Do not revoke the\n" +
+			"worker ID of a holder that is gone: its lease expires by itself. Without a terminal, --yes is required.",
 		Example: "  uidring workers revoke 7 --store sqlite:///var/lib/uidring/ids.db --namespace orders\n" +
 			"  uidring workers revoke 7 --yes",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return flags.readOne(cmd.Context(), args[0], func(seen *listing, row worker) error {
-				return flags.revoke(cmd.Context(), s, seen, row, yes)
+			id, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil {
+				return usagef("worker ID %q, allowed: a number", args[0])
+			}
+			return flags.read(cmd.Context(), func(seen *listing) error {
+				return flags.revoke(cmd.Context(), s, seen, id)
 			})
 		},
 	}
 	flags.addTo(cmd)
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	s.addYes(cmd)
 	return cmd
 }
 
 func newWorkersRecover(s *streams) *cobra.Command {
 	var flags storeFlags
 	var ahead time.Duration
-	yes := false
 	cmd := &cobra.Command{
 		Use:   "recover --ahead DURATION",
 		Short: "Make a namespace usable again after a restore",
 		Long: "After a restore from a backup, or a failover that lost commits, the fences in the store are too low. recover raises\n" +
 			"every fence by --ahead, or to --ahead above the present time if that is later, and takes all worker IDs from their\n" +
-			"holders.\n\n" +
-			"Keep the network between generators and the store closed from the restore to the end of recover: no generator may\n" +
-			"take a worker ID in between. --ahead has to be larger than the lead of any generator over the clock, including its\n" +
-			"window: 1h is plenty for generators at the pace of the clock. New IDs are then up to --ahead ahead of the clock.\n\n" +
-			"recover asks before it acts. Without a terminal, --yes is required.",
+			"holders. Keep the network between generators and the store closed from the restore to the end of recover.\n\n" +
+			"--ahead has to be larger than the lead of any generator over the clock, including its window: 1h is plenty for\n" +
+			"generators at the pace of the clock. Without a terminal, --yes is required.",
 		Example: "  uidring workers recover --ahead 1h --store mysql://ids@db/ids --namespace orders\n" +
 			"  uidring workers recover --ahead 1h --yes",
 		Args: cobra.NoArgs,
@@ -56,28 +56,31 @@ func newWorkersRecover(s *streams) *cobra.Command {
 			if ahead < 0 {
 				return usagef("--ahead %v, allowed: 0 or more, such as 1h", ahead)
 			}
-			return flags.read(cmd.Context(), nil, func(seen *listing) error {
-				return flags.recover(cmd.Context(), s, seen, ahead, yes)
+			return flags.read(cmd.Context(), func(seen *listing) error {
+				return flags.recover(cmd.Context(), s, seen, ahead)
 			})
 		},
 	}
 	flags.addTo(cmd)
 	flags.timeout, cmd.Flags().Lookup("timeout").DefValue = 5*time.Minute, "5m0s" // recover writes each row separately
 	cmd.Flags().DurationVar(&ahead, "ahead", 0, "duration to raise the fences by; required")
-	require(cmd, "ahead")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	_ = cmd.MarkFlagRequired("ahead")
+	s.addYes(cmd)
 	return cmd
 }
 
-func (f *storeFlags) revoke(ctx context.Context, s *streams, seen *listing, row worker, yes bool) error {
+func (f *storeFlags) revoke(ctx context.Context, s *streams, seen *listing, id int64) error {
+	seen.Workers = slices.DeleteFunc(seen.Workers, func(w worker) bool { return w.Worker != id })
+	if len(seen.Workers) == 0 {
+		return fmt.Errorf("namespace %q of %s has no worker ID %d yet; see uidring workers list", seen.Namespace, seen.Store, id)
+	}
+	row := seen.Workers[0]
 	if row.State == "free" || row.State == "revoked" {
 		return write(s.out, "worker ID %d is %s already: nothing to do\n", row.Worker, row.State)
 	}
-	if !yes {
-		question := fmt.Sprintf("Take worker ID %d of namespace %q from %q, which will have to take another one?", row.Worker, seen.Namespace, row.Owner)
-		if err := s.confirm(question, func(w io.Writer) { seen.printRow(w, row) }); err != nil {
-			return err
-		}
+	err := s.confirm(seen.print, "Take worker ID %d of namespace %q from %q, which will have to take another one?", row.Worker, seen.Namespace, row.Owner)
+	if err != nil {
+		return err
 	}
 	return f.within(ctx, func(ctx context.Context) error {
 		found, err := seen.store.Load(ctx, row.Worker)
@@ -96,19 +99,17 @@ func (f *storeFlags) revoke(ctx context.Context, s *streams, seen *listing, row 
 	})
 }
 
-func (f *storeFlags) recover(ctx context.Context, s *streams, seen *listing, ahead time.Duration, yes bool) error {
+func (f *storeFlags) recover(ctx context.Context, s *streams, seen *listing, ahead time.Duration) error {
 	held := 0
 	for _, row := range seen.Workers {
 		if row.State == "held" {
 			held++
 		}
 	}
-	if !yes {
-		question := fmt.Sprintf("Raise the fences of all %d worker IDs of namespace %q by %v, even if they were raised before, "+
-			"and take %d of the worker IDs from their holders?", len(seen.Workers), seen.Namespace, ahead, held)
-		if err := s.confirm(question, seen.printStore); err != nil {
-			return err
-		}
+	err := s.confirm(seen.printStore, "Raise the fences of all %d worker IDs of namespace %q by %v, even if they were raised before, "+
+		"and take %d of the worker IDs from their holders?", len(seen.Workers), seen.Namespace, ahead, held)
+	if err != nil {
+		return err
 	}
 	return f.within(ctx, func(ctx context.Context) error {
 		if err := leasestore.Recover(ctx, seen.store, ahead); err != nil {

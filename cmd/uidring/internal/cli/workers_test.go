@@ -17,7 +17,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
-	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -28,9 +28,10 @@ func database(t *testing.T, kind, url string) {
 	clean(t)
 	t.Setenv("UIDRING_STORE", url)
 	t.Setenv("UIDRING_NAMESPACE", "orders")
-	for range 2 {
-		if out := quietly(t, "schema", kind, "--apply"); !strings.HasSuffix(out, " has all tables\n") || !strings.HasPrefix(out, kind+":") {
-			t.Errorf("printed %q", out)
+	for _, made := range []string{"worker_node, worker_node_token, worker_node_pin, worker_sticky, worker_lease, worker_lease_meta", "no table, since none is missing"} {
+		out := quietly(t, "schema", kind, "leases", "nodes", "--apply")
+		if !strings.HasSuffix(strings.ToLower(out), ": created "+made+"\n") || !strings.HasPrefix(out, kind+":") {
+			t.Errorf("printed %q, want %s", out, made)
 		}
 	}
 }
@@ -91,6 +92,12 @@ func generator(t *testing.T, url, owner string, window time.Duration) (g *cached
 	return g, lost
 }
 
+// rowOf returns the row of worker ID 0.
+func rowOf(t *testing.T) worker {
+	t.Helper()
+	return decode[listing](t, quietly(t, "workers", "list", "--json")).Workers[0]
+}
+
 // The command revokes the worker ID of a live generator, which goes on with another worker ID. A
 // third generator takes the revoked one while the first still issues IDs that it had prepared. No
 // ID is issued twice.
@@ -115,13 +122,13 @@ func TestRevokeOfALiveGenerator(t *testing.T) {
 	if out := quietly(t, "workers", "revoke", "0", "--yes"); !strings.HasPrefix(out, "worker ID 0 is revoked already") {
 		t.Errorf("printed %q", out)
 	}
-	poll.Until(t, "the holder notices", func() bool {
+	testkit.Until(t, "the holder notices", func() bool {
 		draw(first, 10)
 		return lost.Load() == 1 && first.WorkerID() == 1
 	})
-	poll.Until(t, "the row expires", func() bool {
+	testkit.Until(t, "the row expires", func() bool {
 		draw(first, 10)
-		return decode[worker](t, quietly(t, "workers", "show", "0", "--json")).State == "expired"
+		return rowOf(t).State == "expired"
 	})
 	third, _ := generator(t, url, "third", 2*time.Second)
 	if third.WorkerID() != 0 {
@@ -131,7 +138,7 @@ func TestRevokeOfALiveGenerator(t *testing.T) {
 	draw(third, 20_000)
 }
 
-func TestListAndShow(t *testing.T) {
+func TestListPrintsRows(t *testing.T) {
 	url := sqlite(t)
 	wants(t, "", []string{"workers", "list"}, exitFailure, "", "uidring: namespace \"orders\" of "+url+" has no worker IDs yet; uidring workers namespaces lists all namespaces\n")
 	g, _ := generator(t, url, "host\x1b[31m 1", time.Minute) // longer than the test: no renewal meanwhile
@@ -144,30 +151,26 @@ func TestListAndShow(t *testing.T) {
 		!l.Epoch.Equal(bitsalloc.DefaultEpoch()) || time.Since(l.Now).Abs() > time.Minute || len(l.Workers) != 1 {
 		t.Fatalf("%+v", l)
 	}
-	row := decode[worker](t, quietly(t, "workers", "show", "0", "--json"))
+	row := rowOf(t)
 	largest, err := strconv.ParseInt(row.Largest, 10, 64)
 	if row.State != "held" || row.Owner != "host\x1b[31m 1" || row.Claims != 1 || err != nil || largest < id || !row.Expires.After(l.Now) ||
 		row.FenceTime.Sub(bitsalloc.DefaultEpoch()) != time.Duration(row.Fence)*time.Second {
 		t.Errorf("%+v, want worker 0 with ID %d", row, id)
 	}
-	for _, out := range []string{quietly(t, "workers", "list"), quietly(t, "workers", "show", "0")} {
-		for _, want := range []string{"held", `host\x1b[31m 1`, strconv.FormatInt(row.Fence, 10), row.Expires.Format(time.RFC3339)} {
-			if !strings.Contains(out, want) {
-				t.Errorf("%q is not in\n%s", want, out)
-			}
-		}
-		if strings.ContainsAny(out, "\x1b\t") {
-			t.Errorf("escapes or tabs in\n%q", out)
+	out := quietly(t, "workers", "list")
+	for _, want := range []string{"held", `host\x1b[31m 1`, strconv.FormatInt(row.Fence, 10), row.Expires.Format(time.RFC3339)} {
+		if !strings.Contains(out, want) || strings.ContainsAny(out, "\x1b\t") {
+			t.Errorf("%q is not in, or escapes or tabs in\n%q", want, out)
 		}
 	}
 	if err := g.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if row := decode[worker](t, quietly(t, "workers", "show", "0", "--json")); row.State != "free" {
+	if row := rowOf(t); row.State != "free" {
 		t.Errorf("%+v after Close, want it free", row)
 	}
 	wants(t, "", []string{"workers", "revoke", "0", "--yes"}, exitOK, "worker ID 0 is free already: nothing to do\n", "")
-	wants(t, "", []string{"workers", "show", "5"}, exitFailure, "", "uidring: namespace \"orders\" of "+url+" has no worker ID 5 yet; see uidring workers list\n")
+	wants(t, "", []string{"workers", "revoke", "5", "--yes"}, exitFailure, "", "uidring: namespace \"orders\" of "+url+" has no worker ID 5 yet; see uidring workers list\n")
 }
 
 // list works for a namespace whose worker IDs WORKER_NODE has assigned as well. It names the reason
@@ -193,11 +196,11 @@ func TestListNamesAnOverlap(t *testing.T) {
 func TestChangesNeedAYesWithoutATerminal(t *testing.T) {
 	url := sqlite(t)
 	g, _ := generator(t, url, "holder", 2*time.Second)
-	before := decode[worker](t, quietly(t, "workers", "show", "0", "--json"))
+	before := rowOf(t)
 	for _, args := range []string{"workers revoke 0", "workers recover --ahead 1h"} {
 		wants(t, "y\n", strings.Fields(args), exitUnconfirmed, "", "uidring: not confirmed, nothing was changed: standard input is not a terminal; pass --yes to confirm\n")
 	}
-	after := decode[worker](t, quietly(t, "workers", "show", "0", "--json"))
+	after := rowOf(t)
 	if after.Claims != before.Claims || after.State != "held" || g.WorkerID() != 0 {
 		t.Errorf("%+v, was %+v", after, before)
 	}
@@ -210,11 +213,11 @@ func TestRecoverRaisesFences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := decode[worker](t, quietly(t, "workers", "show", "0", "--json"))
+	before := rowOf(t)
 	if out := quietly(t, "workers", "recover", "--ahead", "1h", "--yes"); out != "1 fences of namespace \"orders\" raised by 1h0m0s\n" {
 		t.Errorf("printed %q", out)
 	}
-	after := decode[worker](t, quietly(t, "workers", "show", "0", "--json"))
+	after := rowOf(t)
 	if after.Fence < before.Fence+3600 || after.State != "free" {
 		t.Errorf("%+v, was %+v, want its fence raised by an hour", after, before)
 	}
@@ -224,8 +227,8 @@ func TestRecoverRaisesFences(t *testing.T) {
 	}
 }
 
-// PostgreSQL's driver prints each address on its own indented line. Open logs in to NATS; a failure
-// of that is not a usage error.
+// PostgreSQL's driver prints each address on its own indented line. Open logs in to NATS and
+// etcd; a failure of that is not a usage error, after which systemd would not start serve again.
 func TestServerThatDoesNotAnswerIsOneLineWithoutThePassword(t *testing.T) {
 	clean(t)
 	for _, row := range [][3]string{
@@ -233,9 +236,14 @@ func TestServerThatDoesNotAnswerIsOneLineWithoutThePassword(t *testing.T) {
 		{"workers recover --ahead 1h --yes", "mysql://ids:sesame@127.0.0.1:1/ids", "--timeout allows 200ms"},
 		{"workers list", "postgres://ids:sesame@127.0.0.1:1/ids", "uidring: postgres://127.0.0.1:1/ids: sqlassigner: database unreachable: "},
 		{"workers list", "nats://ids:sesame@127.0.0.1:1/ids", "uidring: store: nats URL: cannot log in at 127.0.0.1:1: "},
+		{"serve --listen=127.0.0.1:0 --admin-listen=127.0.0.1:0", "etcd://ids:sesame@127.0.0.1:1", "store: etcd URL: cannot log in at 127.0.0.1:1"},
 	} {
 		t.Setenv("UIDRING_STORE", row[1])
-		code, out, err := run(t, "", append(strings.Fields(row[0]), "--timeout", "200ms")...)
+		args := strings.Fields(row[0])
+		if args[0] != "serve" {
+			args = append(args, "--timeout", "200ms")
+		}
+		code, out, err := run(t, "", args...)
 		if code != exitFailure || out != "" || !strings.Contains(err, row[2]) || strings.Count(err, "\n") != 1 || strings.ContainsAny(err, "\t\r") ||
 			strings.Contains(err, "sesame") {
 			t.Errorf("uidring %s with %s: exit code %d, stdout %q, stderr %q, want %q", row[0], row[1], code, out, err, row[2])
@@ -277,7 +285,7 @@ func TestServeNamesTheWayOutWithoutTheRightToCreate(t *testing.T) {
 	clean(t)
 	url := mariaDBWith(t, "SELECT, INSERT, UPDATE")
 	code, _, stderr := run(t, "", "serve", "--store", url, "--listen", "127.0.0.1:0")
-	if code != exitFailure || !strings.Contains(stderr, "uidring schema --apply, and create-schema=false") || strings.Contains(stderr, "sesame") {
+	if code != exitFailure || !strings.Contains(stderr, "run uidring schema mysql leases | mysql your_database; create-schema=false") || strings.Contains(stderr, "sesame") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }
@@ -285,7 +293,7 @@ func TestServeNamesTheWayOutWithoutTheRightToCreate(t *testing.T) {
 func TestSchemaPrintsTables(t *testing.T) {
 	clean(t)
 	for kind, want := range map[string]string{"mysql": "ENGINE", "postgres": "timestamptz", "sqlite": "AUTOINCREMENT"} {
-		if out := quietly(t, "schema", kind); !strings.Contains(out, "CREATE TABLE IF NOT EXISTS WORKER_LEASE") || !strings.Contains(out, want) {
+		if out := quietly(t, "schema", kind, "leases", "nodes"); !strings.Contains(out, "CREATE TABLE IF NOT EXISTS WORKER_LEASE") || !strings.Contains(out, want) {
 			t.Errorf("schema %s has no %q:\n%s", kind, want, out)
 		}
 	}

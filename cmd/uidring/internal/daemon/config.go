@@ -1,10 +1,10 @@
 package daemon
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/uidring/uidring"
@@ -45,8 +45,7 @@ type Config struct {
 	KnownStores string
 	// NewStore creates a store where Run would otherwise return ErrSecondStore.
 	NewStore bool
-	// Lease configures the lease. The service sets its Logger, and a Window of 0 to 5 min, or on
-	// Redis to 30 s.
+	// Lease configures the lease. The service sets its Logger.
 	Lease assigner.LeaseConfig
 	// Generator configures the generator. The service sets its Assigner, AssignTimeout and Logger.
 	Generator cached.Config
@@ -82,7 +81,8 @@ func (cfg *Config) check() error {
 	check(cfg.Lease.Window >= 0, "window %v, allowed: 0 (the default) or more", cfg.Lease.Window)
 	// A worker ID that is used again begins up to two windows ahead.
 	ahead := cfg.Generator.MaxAhead
-	check(ahead <= 0 || ahead >= 2*cfg.window(), "max-ahead %v with window %v, allowed: 0 (unbounded) or at least two windows", ahead, cfg.window())
+	window := cmp.Or(cfg.Lease.Window, 2*time.Minute)
+	check(ahead <= 0 || ahead >= 2*window, "max-ahead %v with window %v, allowed: 0 (unbounded) or at least two windows", ahead, window)
 	check(cfg.Lease.FirstWorkerID >= 0, "first-worker-id %d, allowed: 0 or more, and within the worker field", cfg.Lease.FirstWorkerID)
 	errs = append(errs, checkNames("segments", cfg.Segments, mostSegments), cfg.checkLeases())
 	check(cfg.Drain >= 0, "drain %v, allowed: 0 or more", cfg.Drain)
@@ -108,18 +108,6 @@ func checkNames(setting string, names []string, most int) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// window returns the window of the lease. The default bridges an outage of several minutes, in
-// which an operator can act. On Redis each start waits for a window.
-func (cfg *Config) window() time.Duration {
-	switch {
-	case cfg.Lease.Window != 0:
-		return cfg.Lease.Window
-	case strings.HasPrefix(cfg.StoreURL, "redis"): // rediss, redis-sentinel and others, too
-		return 30 * time.Second
-	}
-	return 5 * time.Minute
 }
 
 // settingNames are the names of the settings for the fields of a cached.Config.

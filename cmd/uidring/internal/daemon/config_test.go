@@ -42,10 +42,9 @@ func TestConfigMistakes(t *testing.T) {
 		{func(c *Config) { c.Segments = strings.Split(strings.Repeat("a,", 64)+"b c", ",") },
 			`(?s)^segments has 65 names, allowed: up to 64.*segments has "a" twice, allowed: once.*"b c", allowed: 1 to 64`},
 		// A worker ID that is used again begins up to two windows ahead.
-		{func(c *Config) { c.Generator.MaxAhead = 10 * time.Minute }, ""},
-		{func(c *Config) { c.Generator.MaxAhead = 9 * time.Minute }, "^max-ahead 9m0s with window 5m0s, allowed: "},
+		{func(c *Config) { c.Generator.MaxAhead = 4 * time.Minute }, ""},
+		{func(c *Config) { c.Generator.MaxAhead = 3 * time.Minute }, "^max-ahead 3m0s with window 2m0s, allowed: "},
 		{func(c *Config) { c.Lease.Window, c.Generator.MaxAhead = time.Second, 2*time.Second }, ""},
-		{func(c *Config) { c.StoreURL, c.Generator.MaxAhead = "redis://localhost", 59*time.Second }, "^max-ahead 59s with window 30s"},
 		{leases("a b"), `^leases: leasestore: namespace "a b", allowed: 1 to 64`},
 		{leases("a"), "^leases without lease-tokens, allowed: on an address of this host only"},
 		{func(c *Config) { c.LeaseTokenFile = tokens }, "^lease-tokens without leases, allowed: both"},

@@ -28,6 +28,7 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
+	"github.com/uidring/uidring/schema"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -54,7 +55,6 @@ type Service struct {
 func New(cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, logger: cfg.Logger, ending: make(chan struct{})}
 	err := cfg.check()
-	s.cfg.Lease.Window = cfg.window()
 	load := func(f *watchedFile) {
 		err = errors.Join(err, f.load(s.logger))
 		s.files = append(s.files, f)
@@ -185,10 +185,16 @@ func (s *Service) makeStore(ctx context.Context) error {
 	defer cancel()
 	err := s.checkStore(ctx)
 	if err == nil && s.cfg.CreateSchema {
-		err = s.store.Create(ctx)
+		groups := []schema.Group{schema.Leases}
+		if len(s.cfg.Segments) > 0 {
+			groups = append(groups, schema.Segments)
+		}
+		var made []string
+		if made, err = s.store.Create(ctx, groups...); len(made) > 0 {
+			s.cfg.Logger.Info("store: created what was missing", "names", made)
+		}
 		if errors.Is(err, sqlassigner.ErrAccessDenied) {
-			err = fmt.Errorf("%w; a user with the right to create tables creates them by uidring schema --apply, and "+
-				"create-schema=false skips this step", err)
+			err = fmt.Errorf("%w; create-schema=false skips this step", err)
 		}
 	}
 	return err

@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -44,7 +43,8 @@ func newTokens(setting, file string) (*watchedFile, *atomic.Pointer[httpapi.Toke
 		if err != nil {
 			return "", err
 		}
-		return tokens.Changes(*cmp.Or(current.Swap(&tokens), new(httpapi.Tokens))), nil
+		current.Store(&tokens)
+		return tokens.String(), nil
 	}}, current
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -17,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 func TestWatchedFileKeepsItsValueAndReportsMistakesOnce(t *testing.T) {
@@ -122,37 +121,10 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 		if step.hangup {
 			must(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
 		}
-		poll.Until(t, step.refused, func() bool {
+		testkit.Until(t, step.refused, func() bool {
 			record := log.find("certificate not loaded, the old contents stay in use")
 			return step.refused == "" || record != nil && strings.Contains(record["error"].(string), step.refused)
 		})
-		poll.Until(t, fmt.Sprint("certificate ", step.serial), func() bool { return serial() == step.serial || t.Failed() })
-	}
-}
-
-// TLS 1.1 has no safe suite, and suites with CBC have a history of padding oracles.
-func TestTLSAgreesToSafeSuitesOnly(t *testing.T) {
-	cfg, log := testConfig(t)
-	cert, key := pemPair(t, 1, time.Now().Add(time.Hour))
-	certificateFiles(t, &cfg, cert, key)
-	r := ready(t, cfg, log)
-	agreed := map[string]bool{}
-	agree := func(name string, version uint16, suites ...uint16) {
-		config := trusting(cert)
-		config.MinVersion, config.MaxVersion, config.CipherSuites = version, version, suites
-		if conn, err := tls.Dial("tcp", r.address, config); err == nil {
-			agreed[name] = true
-			_ = conn.Close()
-		}
-	}
-	agree("1.1", tls.VersionTLS11)
-	agree("1.3", tls.VersionTLS13)
-	for _, suite := range append(tls.CipherSuites(), tls.InsecureCipherSuites()...) {
-		agree(suite.Name, tls.VersionTLS12, suite.ID)
-	}
-	want := map[string]bool{"1.3": true, "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": true, "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": true,
-		"TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256": true}
-	if !maps.Equal(agreed, want) {
-		t.Errorf("agreed to %v, want %v", agreed, want)
+		testkit.Until(t, fmt.Sprint("certificate ", step.serial), func() bool { return serial() == step.serial || t.Failed() })
 	}
 }

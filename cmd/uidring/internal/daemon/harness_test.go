@@ -33,8 +33,8 @@ import (
 	"github.com/uidring/uidring/client"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 	"github.com/uidring/uidring/internal/test/idset"
-	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/internal/test/process"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -141,7 +141,7 @@ func testConfig(t *testing.T) (Config, *logbook) {
 		Namespace:      "test",
 		CreateSchema:   true,
 		Generator:      cached.Config{Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch()},
-		grace:          poll.Patience,
+		grace:          testkit.Patience,
 	}, log
 }
 
@@ -154,7 +154,7 @@ func start(t *testing.T, cfg Config, log *logbook, message string) *running {
 	r := &running{log: log, stop: cancel, ended: make(chan error, 1)}
 	go func() { r.ended <- s.Run(ctx) }()
 	t.Cleanup(func() { r.end(t) })
-	poll.Until(t, message, func() bool { return log.find(message) != nil || len(r.ended) > 0 })
+	testkit.Until(t, message, func() bool { return log.find(message) != nil || len(r.ended) > 0 })
 	if log.find("listening") != nil {
 		r.addresses = log.addresses()
 	}
@@ -177,8 +177,8 @@ func (r *running) end(t *testing.T) {
 			t.Errorf("Run: %v", err)
 		}
 		r.ended <- nil
-	case <-time.After(poll.Patience):
-		t.Fatalf("Run has not ended within %v\n%s", poll.Patience, r.log)
+	case <-time.After(testkit.Patience):
+		t.Fatalf("Run has not ended within %v\n%s", testkit.Patience, r.log)
 	}
 }
 
@@ -216,7 +216,7 @@ func launch(t *testing.T, cmd *exec.Cmd) *child {
 
 func (c *child) ready() *child {
 	c.t.Helper()
-	poll.Until(c.t, "a worker ID", func() bool {
+	testkit.Until(c.t, "a worker ID", func() bool {
 		if c.hasEnded() {
 			c.t.Fatalf("%v: %v\n%s", c.Cmd, c.Cmd.ProcessState, c.log)
 		}
@@ -253,7 +253,7 @@ func (c *child) metric(name string) float64 {
 func (c *child) terminate() {
 	c.t.Helper()
 	must(c.t, c.Cmd.Process.Signal(syscall.SIGTERM))
-	poll.Until(c.t, "an end", c.hasEnded)
+	testkit.Until(c.t, "an end", c.hasEnded)
 	if code := c.Cmd.ProcessState.ExitCode(); code != 0 || c.log.find("stopped") == nil {
 		c.t.Errorf("after SIGTERM: %v, want exit status 0\n%s", c.Cmd.ProcessState, c.log)
 	}
@@ -274,7 +274,7 @@ func clients(t *testing.T, trust *tls.Config) map[string]*http.Client {
 			HTTP2:           &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}, // bytes that a server can send to a client that does not read
 		}
 		t.Cleanup(transport.CloseIdleConnections)
-		all[version] = &http.Client{Transport: transport, Timeout: poll.Patience}
+		all[version] = &http.Client{Transport: transport, Timeout: testkit.Patience}
 	}
 	return all
 }
@@ -302,10 +302,10 @@ func getAs(client *http.Client, token, url string) (int, string, error) {
 
 func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", address, poll.Patience)
+	conn, err := net.DialTimeout("tcp", address, testkit.Patience)
 	must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	must(t, conn.SetDeadline(time.Now().Add(poll.Patience)))
+	must(t, conn.SetDeadline(time.Now().Add(testkit.Patience)))
 	return conn
 }
 
@@ -354,7 +354,7 @@ func drawFrom(t *testing.T, issued *idset.Set, n int, servers ...string) (stop f
 func more(t *testing.T, issued *idset.Set, ids int) {
 	t.Helper()
 	goal := issued.Len() + ids
-	poll.Until(t, "IDs", func() bool { return issued.Len() >= goal })
+	testkit.Until(t, "IDs", func() bool { return issued.Len() >= goal })
 }
 
 // pemPair is a certificate that signs itself, with its key.

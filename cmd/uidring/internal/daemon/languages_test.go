@@ -21,8 +21,8 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/test/idset"
-	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/internal/test/process"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -39,11 +39,11 @@ func TestClientsOutlastTheirServers(t *testing.T) {
 	r := newRound(t)
 	r.each(func(d *driver) {
 		d.fails("open , "+goodToken+" 0 1000 1000 1000", "invalid")
-		d.succeeds(r.open(d, "wrong-wrong-wrong", time.Minute, poll.Patience))
+		d.succeeds(r.open(d, "wrong-wrong-wrong", time.Minute, testkit.Patience))
 		d.fails("take 1 1", "rejected 401 https://github.com/uidring/uidring/blob/main/docs/SERVICE.md#unauthorized")
-		d.dropsOldIDs(r.open(d, goodToken, 100*time.Millisecond, poll.Patience))
+		d.dropsOldIDs(r.open(d, goodToken, 100*time.Millisecond, testkit.Patience))
 		d.outlastsLiars(r.servers[well].url())
-		d.succeeds(r.open(d, goodToken, time.Minute, poll.Patience))
+		d.succeeds(r.open(d, goodToken, time.Minute, testkit.Patience))
 		d.succeeds("take 1 1")
 		if d.name == "python" {
 			d.succeeds("fork 400") // with more IDs in memory
@@ -192,7 +192,7 @@ func (r *round) counts() map[*driver][3]int64 {
 func (r *round) wait(event string, happened func(*driver) bool) {
 	r.t.Helper()
 	for _, d := range r.drivers {
-		poll.Until(r.t, event+" of "+d.name, func() bool { return happened(d) || r.t.Failed() })
+		testkit.Until(r.t, event+" of "+d.name, func() bool { return happened(d) || r.t.Failed() })
 	}
 	if r.t.Failed() {
 		r.t.FailNow()
@@ -279,8 +279,8 @@ func (d *driver) outlastsLiars(server string) {
 			servers = append(servers, l.URL+"/"+path)
 		}
 	}
-	d.succeeds(openServers(servers, goodToken, 2*time.Second, time.Minute, poll.Patience))
-	poll.Until(d.t, "further requests of "+d.name, func() bool {
+	d.succeeds(openServers(servers, goodToken, 2*time.Second, time.Minute, testkit.Patience))
+	testkit.Until(d.t, "further requests of "+d.name, func() bool {
 		for _, id := range d.succeeds("take 1000 4") {
 			if id < leastID {
 				d.t.Errorf("%s: ID %d of a lie", d.name, id)

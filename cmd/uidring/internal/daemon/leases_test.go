@@ -11,7 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/remoteassigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -31,7 +31,7 @@ func TestLeasesOverHTTPWithstandFaults(t *testing.T) {
 	must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	store := func(urls ...string) leasestore.Store {
-		return remoteassigner.LeaseStore(remoteassigner.Config{URLs: urls, Token: leaseToken}, "remote")
+		return remoteassigner.LeaseStore(urls, "remote", remoteassigner.Config{Token: leaseToken})
 	}
 	var handles atomic.Int64
 	assignertest.RunFaults(t, func(t *testing.T) assignertest.StoreFixture { // the namespace of all cases, one after the other
@@ -67,7 +67,7 @@ func TestLeasesHaveTheirOwnTokens(t *testing.T) {
 	write(t, cfg.LeaseTokenFile, "edge "+leaseToken)
 	r := ready(t, cfg, log)
 	status := func(r *running, token, namespace string) error {
-		_, err := remoteassigner.LeaseStore(remoteassigner.Config{URLs: []string{r.url()}, Token: token}, namespace).Status(t.Context())
+		_, err := remoteassigner.LeaseStore([]string{r.url()}, namespace, remoteassigner.Config{Token: token}).Status(t.Context())
 		return err
 	}
 	for _, tt := range []struct{ token, namespace, want string }{
@@ -89,12 +89,12 @@ func TestLeasesHaveTheirOwnTokens(t *testing.T) {
 		}
 	}
 	replace(t, cfg.LeaseTokenFile, "edge next-0123456789abcdef\n")
-	poll.Until(t, "the new token", func() bool { return status(r, "next-0123456789abcdef", "test") == nil })
+	testkit.Until(t, "the new token", func() bool { return status(r, "next-0123456789abcdef", "test") == nil })
 	if err := status(r, leaseToken, "test"); err == nil {
 		t.Error("a token that is gone is accepted")
 	}
 	replace(t, cfg.TokenFile, "short x\n")
-	poll.Until(t, "a refusal", func() bool { return log.find("tokens not loaded, the old contents stay in use") != nil })
+	testkit.Until(t, "a refusal", func() bool { return log.find("tokens not loaded, the old contents stay in use") != nil })
 	if code, text, err := getAs(http.DefaultClient, idToken, r.url()+"/v1/id"); code != http.StatusOK {
 		t.Errorf("after a file with mistakes: %d %s %v", code, text, err)
 	}

@@ -108,19 +108,10 @@ func (s *Service) newSite(ctx context.Context, setting, address string, connecti
 		n.scheme = "https"
 		n.server.TLSConfig = &tls.Config{
 			MinVersion:     tls.VersionTLS12,
-			CipherSuites:   cipherSuites,
 			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.certificate.Load(), nil },
 		}
 	}
 	return n, nil
-}
-
-// cipherSuites of TLS 1.2 are the suites with forward secrecy and authenticated encryption. All
-// suites of TLS 1.3 have both.
-var cipherSuites = []uint16{
-	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-	tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
-	tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 }
 
 // Accept waits for a place.
@@ -209,7 +200,7 @@ func newHTTPServer(handler http.Handler, encrypted bool, logger *slog.Logger) *h
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, SendPingTimeout: idleTimeout / 4},
 		ErrorLog:          log.New(&errorLog{logger}, "", 0),
 
-		DisableGeneralOptionsHandler: true, // the handler answers OPTIONS *, too
+		DisableGeneralOptionsHandler: true, // the handler refuses OPTIONS *, too
 	}
 }
 

@@ -1,16 +1,12 @@
 package daemon
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/uidring/uidring/internal/test/testserver"
 )
@@ -134,25 +130,4 @@ func TestServiceForOtherHostsDoesNotCreateAStoreUnasked(t *testing.T) {
 	h.serve(cfg, "ready")
 	cfg.NewStore = false
 	h.serve(cfg, "ready")
-}
-
-// The store is renewed in a file that has another name or none, and would be lost with the process.
-// The page says so.
-func TestPageReportsAStoreMovedInUse(t *testing.T) {
-	h := newHost(t)
-	cfg, log := h.config(h.data), new(logbook)
-	cfg.Lease.Window = time.Second
-	cfg.Logger = slog.New(slog.NewJSONHandler(log, nil))
-	events := dial(t, ready(t, cfg, log).admin)
-	fmt.Fprint(events, "GET /events HTTP/1.0\r\nHost: localhost\r\n\r\n")
-	must(t, os.Rename(h.data, h.data+"-moved"))
-	verdict := regexp.MustCompile(`Store sqlite:\S+uidring\.db has refused calls since \d\d:\d\d:\d\d UTC: .*the file ` + h.file() + ` was moved, replaced or deleted while it was open`)
-	for lines := bufio.NewScanner(events); ; {
-		if !lines.Scan() {
-			t.Fatalf("no such verdict: %v\n%s", lines.Err(), log)
-		}
-		if verdict.Match(lines.Bytes()) {
-			return
-		}
-	}
 }

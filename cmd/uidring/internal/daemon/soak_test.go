@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/test/idset"
-	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -42,7 +42,7 @@ func TestSoak(t *testing.T) {
 		}
 	}()
 	ready := func(want int) {
-		poll.Until(t, fmt.Sprint("status ", want, " of /readyz"), func() bool {
+		testkit.Until(t, fmt.Sprint("status ", want, " of /readyz"), func() bool {
 			status, _, err := get(http.DefaultClient, server.adminURL()+"/readyz")
 			return err == nil && status == want
 		})
@@ -58,7 +58,7 @@ func TestSoak(t *testing.T) {
 		t.Logf("%3.0f s  %11d IDs  %v", time.Since(began).Seconds(), all.Len(), use(server))
 		before := refused.Load()
 		database.Kill9()
-		poll.Until(t, "a shortage", func() bool { return refused.Load() > before || t.Failed() })
+		testkit.Until(t, "a shortage", func() bool { return refused.Load() > before || t.Failed() })
 		ready(http.StatusServiceUnavailable)
 		database.Restart()
 		ready(http.StatusOK)

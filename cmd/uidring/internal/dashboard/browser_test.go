@@ -173,6 +173,9 @@ func severalServers(t *testing.T, browser context.Context) {
 	if width := evaluate[int](p, "document.documentElement.scrollWidth"); width > 360 {
 		t.Errorf("on a phone the page is %d pixels wide, want 360", width)
 	}
+	if evaluate[bool](p, "[...document.querySelectorAll('#servers, #servers *')].some((part) => part.scrollWidth > part.clientWidth && part.clientWidth > 0)") {
+		t.Error("on a phone a part of the servers is out of sight")
+	}
 	if evaluate[bool](p, "document.getElementById('servers').getBoundingClientRect().top > document.getElementById('charts').getBoundingClientRect().top") {
 		t.Error("on a phone the servers come after the charts")
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
-	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -144,7 +144,7 @@ func (p *tab) leave() {
 // do runs actions, each of which has to succeed in time.
 func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, poll.Patience)
+	ctx, cancel := context.WithTimeout(p.ctx, testkit.Patience)
 	defer cancel()
 	must(p.t, chromedp.Do(ctx, actions...))
 }
@@ -160,7 +160,7 @@ func evaluate[T any](p *tab, expression string) T {
 }
 
 func ask[T any](p *tab, expression string) (T, error) {
-	ctx, cancel := context.WithTimeout(p.ctx, poll.Patience)
+	ctx, cancel := context.WithTimeout(p.ctx, testkit.Patience)
 	defer cancel()
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 }
@@ -169,7 +169,7 @@ func ask[T any](p *tab, expression string) (T, error) {
 // answers with an error, and is asked again.
 func (p *tab) await(expression string) {
 	p.t.Helper()
-	poll.Until(p.t, expression, func() bool {
+	testkit.Until(p.t, expression, func() bool {
 		now, err := ask[bool](p, expression)
 		return now && err == nil
 	})

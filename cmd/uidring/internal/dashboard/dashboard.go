@@ -23,27 +23,26 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 )
 
-// A Config configures the page.
+// A Config configures the page. All fields are required but Segments, MaxAhead, Interval and Done.
 type Config struct {
 	// About has the names that the page shows.
 	About About
-	// Stats reads the generator; required. The page calls it, and the API, from one goroutine at a
+	// Stats reads the generator. The page calls it, and the API, from one goroutine at a
 	// time and at most once per Interval.
 	Stats func() cached.Stats
-	// API is the API of the service; nil: no chart of requests.
+	// API is the API of the service.
 	API API
-	// StoreCalls has its Trace in the generator; nil: the page does not know whether the store
-	// fails.
+	// StoreCalls has its Trace in the generator.
 	StoreCalls *StoreCalls
-	// Allocator has the layout and epoch of the generator; required.
+	// Allocator has the layout and epoch of the generator.
 	Allocator *bitsalloc.Allocator
 	// Segments are shown in a table; nil: no table.
 	Segments *segments.Set
-	// Store lists the servers of the namespace; nil: no list. The page reads it at most every 10 s,
-	// and only while a viewer is connected.
+	// Store lists the servers of the namespace. The page reads it at most every 10 s, and only
+	// while a viewer is connected.
 	Store leasestore.Store
 	// Window is LeaseConfig.Window, and MaxAhead the MaxAhead of the generator. The page warns at a
-	// third of the window, and at MaxAhead or 10 min. Zero: 30 s, and no MaxAhead.
+	// third of the window, and at MaxAhead or 10 min. Zero: 2 min, and no MaxAhead.
 	Window, MaxAhead time.Duration
 	// Interval is the time from one reading to the next; zero: 1 s.
 	Interval time.Duration
@@ -73,23 +72,20 @@ type About struct {
 // A Page is the page of one service.
 type Page struct {
 	feed    feed
-	servers *servers // nil: no list
-	about   []byte   // the event
+	servers servers
+	about   []byte // the event
 	done    <-chan struct{}
 }
 
 // New returns the page.
 func New(cfg Config) *Page {
 	cfg.Interval = cmp.Or(cfg.Interval, time.Second)
-	p := &Page{
-		feed:  feed{cfg: cfg, limits: newLimits(cfg)},
-		about: event("about", newAbout(cfg, time.Now())),
-		done:  cfg.Done,
+	return &Page{
+		feed:    feed{cfg: cfg, limits: newLimits(cfg)},
+		servers: servers{store: cfg.Store, alloc: cfg.Allocator, asked: make(chan struct{}, 1), last: serverList{Servers: []server{}}},
+		about:   event("about", newAbout(cfg, time.Now())),
+		done:    cfg.Done,
 	}
-	if cfg.Store != nil {
-		p.servers = &servers{store: cfg.Store, alloc: cfg.Allocator, asked: make(chan struct{}, 1), last: serverList{Servers: []server{}}}
-	}
-	return p
 }
 
 // Handlers returns the handler of each path of the page, for httpapi.Server.ServePage.
@@ -104,9 +100,7 @@ func (p *Page) Handlers() map[string]http.Handler {
 func (p *Page) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
-	if p.servers != nil {
-		group.Go(func() { p.servers.run(ctx) })
-	}
+	group.Go(func() { p.servers.run(ctx) })
 	for ctx.Err() == nil {
 		last := p.feed.latest()
 		select {

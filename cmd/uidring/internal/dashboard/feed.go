@@ -61,9 +61,7 @@ func (f *feed) current() *reading {
 
 func (f *feed) read() {
 	r := &reading{at: time.Now(), stats: f.cfg.Stats()}
-	if f.cfg.API != nil {
-		r.answered, r.refused, r.failed = f.cfg.API.Traffic()
-	}
+	r.answered, r.refused, r.failed = f.cfg.API.Traffic()
 	for _, s := range f.cfg.Segments.All() {
 		r.segments = append(r.segments, s.Stats())
 	}
@@ -77,10 +75,9 @@ func (f *feed) read() {
 		values.Segments = append(values.Segments, segmentStats{s.Name, s.Last, s.Ranges, s.Step, failure(s) != nil})
 	}
 	values.Verdict = judge(f.situation(r))
-	switch {
-	case values.Verdict.Title != notIssuing:
+	if values.Verdict.Title != notIssuing {
 		f.dry = time.Time{}
-	default:
+	} else {
 		if f.dry.IsZero() {
 			f.dry = r.at
 		}
@@ -96,11 +93,9 @@ func (f *feed) rates(p *point, r *reading) {
 	took := r.at.Sub(f.last.at).Seconds()
 	perSecond := func(n int64) number { return number(math.Round(float64(n)/took*10) / 10) }
 	p.Rate = perSecond(r.stats.Issued - f.last.stats.Issued)
-	if f.cfg.API != nil {
-		p.Requests = perSecond(r.answered - f.last.answered)
-		p.Refused = perSecond(r.refused - f.last.refused)
-		p.Failed = perSecond(r.failed - f.last.failed)
-	}
+	p.Requests = perSecond(r.answered - f.last.answered)
+	p.Refused = perSecond(r.refused - f.last.refused)
+	p.Failed = perSecond(r.failed - f.last.failed)
 }
 
 // situation compares a reading with the readings before it.
@@ -115,9 +110,7 @@ func (f *feed) situation(r *reading) situation {
 		issued:   r.stats.Issued - before.stats.Issued,
 		rejected: r.stats.RejectedTakes - before.stats.RejectedTakes,
 		failed:   r.failed - before.failed,
-	}
-	if f.cfg.API != nil {
-		s.unready, s.refusal = f.cfg.API.Unready(), f.cfg.API.Refusal()
+		unready:  f.cfg.API.Unready(), refusal: f.cfg.API.Refusal(),
 	}
 	for _, each := range r.segments {
 		if each.Ranges == 0 && failure(each) != nil {
@@ -199,8 +192,6 @@ type about struct {
 	Heartbeat float64     `json:"heartbeat"` // the stream is never silent for longer
 	Kept      float64     `json:"kept"`      // the history reaches back so far
 	Limits    limits      `json:"limits"`
-	Requests  bool        `json:"requests"` // stats have the traffic of the API
-	Servers   bool        `json:"servers"`  // there are events "servers"
 }
 
 type aboutLayout struct {
@@ -222,8 +213,6 @@ func newAbout(cfg Config, started time.Time) about {
 		Heartbeat: heartbeat.Seconds(),
 		Kept:      kept.Seconds(),
 		Limits:    newLimits(cfg),
-		Requests:  cfg.API != nil,
-		Servers:   cfg.Store != nil,
 	}
 }
 

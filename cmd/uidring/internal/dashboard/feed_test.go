@@ -18,10 +18,10 @@ import (
 func TestRunKeepsTheHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		issued := int64(0)
-		p := New(Config{Allocator: allocator(t, bitsalloc.Default()), Stats: func() cached.Stats {
+		p := New(quietly(t, bitsalloc.Default(), func() cached.Stats {
 			issued += 1000
 			return cached.Stats{Issued: issued, Limit: assigner.Unlimited, Capacity: 100, Remaining: 50}
-		}})
+		}))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { defer close(ended); p.Run(ctx) }()
@@ -91,7 +91,7 @@ func TestServersAreListed(t *testing.T) {
 		t.Fatalf("servers are %+v, want ids-1 and ids-3 with their worker IDs", s.last.Servers)
 	}
 	for _, each := range s.last.Servers {
-		if each.Left <= 0 || each.Left > 61 || each.Ahead <= 0 || each.Ahead > 120 {
+		if each.Left <= 0 || each.Left > 241 || each.Ahead <= 0 || each.Ahead > 480 {
 			t.Errorf("%+v, want a lease of up to two windows, and a fence ahead of the clock", each)
 		}
 	}

@@ -29,7 +29,7 @@ func newPage(cfg Config) http.Handler {
 }
 
 func TestFilesAreServedWithTheirHeaders(t *testing.T) {
-	h := newPage(Config{Allocator: allocator(t, bitsalloc.Default())})
+	h := newPage(quietly(t, bitsalloc.Default(), nil))
 	for _, file := range []struct{ path, stored, mediaType string }{
 		{"/", "index.html", "text/html; charset=utf-8"},
 		{"/assets/main.js", "main.js", "text/javascript; charset=utf-8"},

@@ -50,9 +50,6 @@ func (c *StoreCalls) set(err error) {
 }
 
 func (c *StoreCalls) outage() outage {
-	if c == nil {
-		return outage{}
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now

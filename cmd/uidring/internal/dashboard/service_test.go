@@ -18,8 +18,8 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
-	"github.com/uidring/uidring/internal/test/poll"
 	"github.com/uidring/uidring/internal/test/testgen"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // The tests run in a zone that is not UTC, which reveals a time printed without .UTC().
@@ -37,6 +37,19 @@ func allocator(t *testing.T, l bitsalloc.Layout) *bitsalloc.Allocator {
 	a, err := bitsalloc.New(l, time.Time{})
 	must(t, err)
 	return a
+}
+
+// quiet is an API without requests.
+type quiet struct{}
+
+func (quiet) Unready() string                            { return "" }
+func (quiet) Refusal() string                            { return "" }
+func (quiet) Traffic() (answered, refused, failed int64) { return 0, 0, 0 }
+
+// quietly returns the Config of a page without requests or other servers.
+func quietly(t *testing.T, l bitsalloc.Layout, stats func() cached.Stats) Config {
+	t.Helper()
+	return Config{API: quiet{}, StoreCalls: new(StoreCalls), Allocator: allocator(t, l), Stats: stats, Store: fileassigner.LeaseStore(t.TempDir()), Window: 30 * time.Second}
 }
 
 // A service is the API with the page before a generator. It keeps its address when it is stopped
@@ -125,7 +138,7 @@ func (s *service) start() {
 	group.Go(func() { _ = web.Serve(listener) })
 	s.stop = sync.OnceFunc(func() {
 		close(done)
-		ending, end := context.WithTimeout(context.Background(), poll.Patience)
+		ending, end := context.WithTimeout(context.Background(), testkit.Patience)
 		defer end()
 		if err := web.Shutdown(ending); err != nil {
 			s.t.Errorf("shutdown: %v", err)

@@ -43,11 +43,9 @@ func (p *Page) stream(w http.ResponseWriter, r *http.Request) {
 		if !write(text) {
 			return
 		}
-		if p.servers != nil {
-			if now := p.servers.latest(); !bytes.Equal(now, list) {
-				if list = now; !write(list) {
-					return
-				}
+		if now := p.servers.latest(); !bytes.Equal(now, list) {
+			if list = now; !write(list) {
+				return
 			}
 		}
 		select {

@@ -79,35 +79,30 @@ func (v *viewer) count(part string) int { return strings.Count(v.body.String(), 
 // counted is a Config whose Stats have issued 1,000 IDs more at each call.
 func counted(t *testing.T) (Config, *atomic.Int64) {
 	var calls atomic.Int64
-	return Config{
-		Allocator: allocator(t, bitsalloc.Default()),
-		Stats:     func() cached.Stats { return cached.Stats{Issued: 1000 * calls.Add(1), Limit: assigner.Unlimited} },
-	}, &calls
+	return quietly(t, bitsalloc.Default(), func() cached.Stats {
+		return cached.Stats{Issued: 1000 * calls.Add(1), Limit: assigner.Unlimited}
+	}), &calls
 }
 
 func TestStreamEventsAreExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := int64(0)
-		h := newPage(Config{
-			About:     About{Version: "v1.2.3", Host: "ids-1", Namespace: "orders", Tokens: true, APIPort: "8080", Store: "file:///ids"},
-			Allocator: allocator(t, bitsalloc.Snowflake()),
-			Window:    time.Minute,
-			MaxAhead:  time.Minute,
-			Stats: func() cached.Stats {
-				calls++
-				return cached.Stats{
-					WorkerID: 7, DatacenterID: 0, Guarantee: assigner.GuaranteeFenced, Limit: 9, Window: time.Minute, WindowLasts: 1500 * time.Millisecond,
-					Capacity: 65536, Remaining: 40000, Issued: 1<<60 + calls*500, Retired: 3,
-					LastDelta: 1<<60 + 1, Ahead: -2500 * time.Millisecond, Expiring: true,
-				}
-			},
+		cfg := quietly(t, bitsalloc.Snowflake(), func() cached.Stats {
+			calls++
+			return cached.Stats{
+				WorkerID: 7, DatacenterID: 0, Guarantee: assigner.GuaranteeFenced, Limit: 9, Window: time.Minute, WindowLasts: 1500 * time.Millisecond,
+				Capacity: 65536, Remaining: 40000, Issued: 1<<60 + calls*500, Retired: 3,
+				LastDelta: 1<<60 + 1, Ahead: -2500 * time.Millisecond, Expiring: true,
+			}
 		})
-		v := look(h, &viewer{})
+		cfg.About = About{Version: "v1.2.3", Host: "ids-1", Namespace: "orders", Tokens: true, APIPort: "8080", Store: "file:///ids"}
+		cfg.Window, cfg.MaxAhead = time.Minute, time.Minute
+		v := look(newPage(cfg), &viewer{})
 		time.Sleep(time.Second)
 		synctest.Wait()
 		v.end(t)
-		const values = `"fill":61.035156,"ahead":-2.5,"windowLasts":1.5,"requests":null,"refused":null,"failed":null`
-		const stats = values + `,"worker":"7","datacenter":"0","guarantee":"fenced","window":60,` +
+		const values, measuring, none = `"fill":61.035156,"ahead":-2.5,"windowLasts":1.5`, `,"requests":null,"refused":null,"failed":null`, `,"requests":0,"refused":0,"failed":0`
+		const stats = `,"worker":"7","datacenter":"0","guarantee":"fenced","window":60,` +
 			`"capacity":"65536","remaining":"40000","issued":"%d","retired":"3",` +
 			`"lastDelta":"1152921504606846977"}` + "\n\n"
 		const verdict = `{"verdict":{"level":"warn","title":"Issuing, lease window low","more":": 1 s left",` +
@@ -117,10 +112,10 @@ func TestStreamEventsAreExact(t *testing.T) {
 			`data: {"version":"v1.2.3","host":"ids-1","namespace":"orders","tokens":true,"apiPort":"8080","store":"file:///ids","local":false,"started":946684800,` +
 			`"layout":{"delta":41,"datacenter":0,"worker":10,"sequence":12,"unit":0.001},` +
 			`"epoch":"2026-01-01T00:00:00Z","expires":"2095-09-07T15:47:35.552Z","heartbeat":5,"kept":900,` +
-			`"limits":{"lease":20,"ahead":60,"behind":-180},"requests":false,"servers":false}` + "\n\n" +
-			"event: history\n" + `data: [{"time":946684800,"rate":null,` + values + "}]\n\n" +
-			"event: stats\n" + `data: ` + verdict + `"time":946684800,"rate":null,` + fmt.Sprintf(stats, int64(1<<60+500)) +
-			"event: stats\n" + `data: ` + verdict + `"time":946684801,"rate":500,` + fmt.Sprintf(stats, int64(1<<60+1000))
+			`"limits":{"lease":20,"ahead":60,"behind":-180}}` + "\n\n" +
+			"event: history\n" + `data: [{"time":946684800,"rate":null,` + values + measuring + "}]\n\n" +
+			"event: stats\n" + `data: ` + verdict + `"time":946684800,"rate":null,` + values + measuring + fmt.Sprintf(stats, int64(1<<60+500)) +
+			"event: stats\n" + `data: ` + verdict + `"time":946684801,"rate":500,` + values + none + fmt.Sprintf(stats, int64(1<<60+1000))
 		if got := v.body.String(); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -77,10 +78,7 @@ type limits struct {
 }
 
 func newLimits(cfg Config) limits {
-	l := limits{Lease: 10, Ahead: 600, Behind: -180}
-	if cfg.Window > 0 {
-		l.Lease = (cfg.Window / 3).Seconds()
-	}
+	l := limits{Lease: (cmp.Or(cfg.Window, 2*time.Minute) / 3).Seconds(), Ahead: 600, Behind: -180}
 	if cfg.MaxAhead > 0 {
 		l.Ahead = min(l.Ahead, cfg.MaxAhead.Seconds())
 	}

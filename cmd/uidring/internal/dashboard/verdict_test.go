@@ -80,7 +80,7 @@ func TestVerdicts(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := situation{
 				stats:  cached.Stats{Limit: 100, Window: time.Minute, WindowLasts: 58 * time.Second, Remaining: 65536, Capacity: 65536},
-				limits: newLimits(Config{MaxAhead: time.Hour}), issued: 100, store: "mysql://db/ids",
+				limits: newLimits(Config{MaxAhead: time.Hour, Window: 30 * time.Second}), issued: 100, store: "mysql://db/ids",
 			}
 			test.change(&s)
 			got := judge(s)

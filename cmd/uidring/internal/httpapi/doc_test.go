@@ -16,7 +16,7 @@ func TestDocumentedExamplesAreTrue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newServer(t, Config{Generator: newGenerator(t, cached.Config{Epoch: bitsalloc.DefaultEpoch()})})
+	s := newServer(t, Config{Generator: newGenerator(t, cached.Config{Layout: bitsalloc.Recommended(), Epoch: bitsalloc.DefaultEpoch()})})
 	const command = "\n$ curl http://127.0.0.1:8080/v1/parse/"
 	_, rest, _ := strings.Cut(string(page), command)
 	id, want, ok := strings.Cut(rest, "\n")

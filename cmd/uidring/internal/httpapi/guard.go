@@ -6,8 +6,6 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
-
-	"github.com/uidring/uidring/cmd/uidring/internal/throttle"
 )
 
 // A guard refuses requests that the pages of other sites make browsers send: a page may send any
@@ -19,7 +17,7 @@ type guard struct {
 	always  bool            // names are checked with tokens, too
 	local   bool            // the server listens on a loopback address
 	origins *http.CrossOriginProtection
-	refused throttle.Episode // of unknown hosts
+	refused episode // of unknown hosts
 }
 
 var hostName = regexp.MustCompile(`^[0-9A-Za-z]([0-9A-Za-z._-]*[0-9A-Za-z])?$`)
@@ -68,7 +66,7 @@ func hostOf(host string) string {
 // other sites may lead to the page of the service, which changes nothing.
 func (g *guard) check(s *Server, r *http.Request) *problem {
 	if (g.always || s.clients.tokens().Len() == 0) && !g.knows(r.Host) {
-		if g.refused.Begins() {
+		if g.refused.begins() {
 			s.cfg.Logger.Warn("requests are refused: their Host is no name of this server", "host", excerpt(r.Host), "remote", r.RemoteAddr,
 				"setting", "allowed-host")
 		}

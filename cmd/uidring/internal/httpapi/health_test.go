@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // wantReady asks /readyz; name is the problem, or empty.
@@ -59,7 +59,7 @@ func TestReadyAgainWhenTheStoreIsBack(t *testing.T) {
 		t.Errorf("/v1/id: %d, want 503", w.Code)
 	}
 	restore()
-	poll.Until(t, "ready", func() bool { return call(s, "/readyz").Code == 200 })
+	testkit.Until(t, "ready", func() bool { return call(s, "/readyz").Code == 200 })
 	if got := s.Refusal(); got != noLease.name {
 		t.Errorf("the last refusal is %q, want %q: without it the test shows nothing", got, noLease.name)
 	}

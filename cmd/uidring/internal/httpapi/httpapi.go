@@ -6,7 +6,7 @@
 // operators, with the page, metrics and probes.
 //
 // A request passes these checks in order: the route, the site that it comes from, the method, the
-// length of its URL and body, the number of requests under way, the token, and then, for /v1, the
+// length of its body, the number of requests under way, the token, and then, for /v1, the
 // limit on IDs per second. The first failed check answers the request with a problem of RFC 9457.
 package httpapi
 
@@ -24,7 +24,6 @@ import (
 
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
-	"github.com/uidring/uidring/cmd/uidring/internal/throttle"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -46,9 +45,6 @@ type Settings struct {
 	// Burst is the number of IDs that a client with a Rate may draw at once after a pause, 1 or
 	// more; zero: the IDs of a second. No request may draw more.
 	Burst int
-	// AccessLog is the fraction of the requests, chosen at random, that Logger gets a record for, 0
-	// (none) to 1.
-	AccessLog float64
 	// Version of the program, for the metric uidring_build_info and the page.
 	Version string
 	// Logger gets a record for each panic of a handler, and for refusals; required.
@@ -68,7 +64,6 @@ func (s *Settings) Check() error {
 	}
 	check(s.Rate >= 0 && s.Rate <= math.MaxInt32, "rate %v, allowed: 0 (no limit) to %d", s.Rate, math.MaxInt32)
 	check(s.Burst >= 0, "burst %d, allowed: 0 (the default) or more", s.Burst)
-	check(s.AccessLog >= 0 && s.AccessLog <= 1, "access-log %v, allowed: 0 (none) to 1 (all)", s.AccessLog)
 	return errors.Join(errs...)
 }
 
@@ -115,9 +110,9 @@ type Server struct {
 	routes   routes             // of the API
 	admin    routes
 	clients  *clients
-	lessees  *clients       // clients for leases
-	refused  throttle.Tally // tokens
-	batches  sync.Pool      // of *batch
+	lessees  *clients  // clients for leases
+	refused  episode   // of tokens
+	batches  sync.Pool // of *batch
 	draining atomic.Bool
 	probe    probe
 	metrics  *metrics

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/binary"
 	"errors"
 	"net/http"
 	"net/url"
@@ -21,7 +20,7 @@ type format struct {
 	count               string // between the first ID of a range and its length; "": the body has each ID
 }
 
-// A form appends the text or binary form of an ID.
+// A form appends a text form of an ID.
 type form func(dst []byte, id uidring.ID) []byte
 
 // forms are the values of the parameter form.
@@ -29,10 +28,6 @@ var forms = map[string]form{
 	"decimal": func(dst []byte, id uidring.ID) []byte { return strconv.AppendInt(dst, int64(id), 10) },
 	"base32":  func(dst []byte, id uidring.ID) []byte { return id.AppendBase32(dst) },
 	"base62":  func(dst []byte, id uidring.ID) []byte { return id.AppendBase62(dst) },
-}
-
-func binaryForm(dst []byte, id uidring.ID) []byte {
-	return binary.BigEndian.AppendUint64(dst, uint64(id))
 }
 
 // A shape is the JSON text around IDs, and the allowed values of the parameter form.
@@ -47,9 +42,8 @@ var (
 
 // The types of bodies.
 const (
-	typeJSON   = "application/json"
-	typeText   = "text/plain; charset=utf-8"
-	typeBinary = "application/octet-stream"
+	typeJSON = "application/json"
+	typeText = "text/plain; charset=utf-8"
 )
 
 // negotiate returns the format that the client asks for: the media type by Accept, the form by the
@@ -57,13 +51,7 @@ const (
 func negotiate(r *http.Request, query url.Values, s shape) (format, *problem) {
 	mediaType, ok := accepted(r.Header["Accept"])
 	if !ok {
-		return format{}, unacceptable.because("Accept allows none of application/json, text/plain, application/octet-stream.")
-	}
-	if mediaType == typeBinary {
-		if query.Has("form") {
-			return format{}, badRequest.because("Parameter form is given, but application/octet-stream has one form only: 8 bytes, big-endian.")
-		}
-		return format{contentType: typeBinary, form: binaryForm}, nil
+		return format{}, unacceptable.because("Accept allows neither application/json nor text/plain.")
 	}
 	ranges := s == many && query.Get("form") == "ranges"
 	f, p := textForm(query, s.forms)
@@ -93,15 +81,12 @@ func accepted(accept []string) (mediaType string, ok bool) {
 	best, _, err := contenttype.GetAcceptableMediaTypeFromHeader(list, []contenttype.MediaType{
 		{Type: "application", Subtype: "json", Parameters: utf8},
 		{Type: "text", Subtype: "plain", Parameters: utf8},
-		{Type: "application", Subtype: "octet-stream"},
 	})
 	switch {
 	case errors.Is(err, contenttype.ErrNoAcceptableTypeFound):
 		return "", false
 	case err == nil && best.Subtype == "plain":
 		return typeText, true
-	case err == nil && best.Subtype == "octet-stream":
-		return typeBinary, true
 	}
 	return typeJSON, true
 }

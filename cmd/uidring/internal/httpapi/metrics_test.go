@@ -3,10 +3,10 @@ package httpapi
 import (
 	"bytes"
 	"net/http"
-	"net/http/httptest"
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/uidring/uidring/internal/test/testserver"
 )
@@ -20,6 +20,7 @@ func TestRequestsAreCountedByRouteAndCode(t *testing.T) {
 	}
 	s.Drain()
 	call(s, "/readyz")
+	s.metrics.usage("slow").count(http.StatusOK, 1500*time.Millisecond, "")
 	wantMetrics(t, s,
 		`uidring_http_requests_total{code="200",route="/v1/id"} 5`,
 		`uidring_http_requests_total{code="200",route="/v1/ids"} 2`,
@@ -29,28 +30,12 @@ func TestRequestsAreCountedByRouteAndCode(t *testing.T) {
 		`uidring_http_requests_total{code="503",route="/readyz"} 1`,
 		`uidring_http_requests_total{code="404",route="unknown"} 2`,
 		`uidring_http_request_duration_seconds_count{route="/v1/ids"} 5`,
+		`uidring_http_request_duration_seconds_sum{route="slow"} 1.5`,
 		`uidring_issued_ids_total 11`,
 	)
 	if answered, refused, failed := s.Traffic(); answered != 12 || refused != 3 || failed != 0 {
 		t.Errorf("traffic %d, %d, %d; want 12, 3, 0", answered, refused, failed)
 	}
-}
-
-// Early hints come before the status.
-func TestTheStatusIsTheLastOne(t *testing.T) {
-	s := newServer(t, Config{})
-	servePage(s, func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusEarlyHints)
-		w.WriteHeader(http.StatusNotFound)
-	})
-	l := httptest.NewServer(both(s))
-	defer l.Close()
-	answer, err := http.Get(l.URL + "/assets/a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = answer.Body.Close()
-	wantMetrics(t, s, `uidring_http_requests_total{code="404",route="/assets/"} 1`)
 }
 
 func TestPromtoolFindsNothingToSay(t *testing.T) {

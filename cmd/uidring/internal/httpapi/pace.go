@@ -9,7 +9,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/cmd/uidring/internal/throttle"
 )
 
 // A pace refuses requests before they make the generator run further ahead of the clock than
@@ -19,7 +18,7 @@ type pace struct {
 	limiter *rate.Limiter // nil: no bound
 	most    time.Duration // Config.MaxAhead
 	logger  *slog.Logger
-	refused throttle.Episode
+	refused episode
 }
 
 func newPace(cfg Config) *pace {
@@ -51,7 +50,7 @@ func (p *pace) spend(n int) error {
 // note logs the first error of an episode if it is a *cached.AheadError.
 func (p *pace) note(err error) {
 	ahead, ok := errors.AsType[*cached.AheadError](err)
-	if ok && p.refused.Begins() {
+	if ok && p.refused.begins() {
 		p.logger.Warn("requests are refused: clients draw more IDs than the layout has, and ID time is as far ahead of the clock as it may be",
 			"ahead", ahead.Ahead.Round(time.Second), "setting", "max-ahead")
 	}

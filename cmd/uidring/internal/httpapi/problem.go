@@ -38,8 +38,6 @@ var (
 	unacceptable = &problem{name: "not-acceptable", title: "Not acceptable", status: http.StatusNotAcceptable}
 	hasBody      = &problem{name: "content-too-large", title: "A request has no body", status: http.StatusRequestEntityTooLarge,
 		detail: "No route reads a body; parameters go into the URL."}
-	longURL = &problem{name: "uri-too-long", title: "URL too long", status: http.StatusRequestURITooLong,
-		detail: fmt.Sprintf("A URL may have %d bytes.", longestURL)}
 	unauthorized = &problem{name: "unauthorized", title: "Unauthorized", status: http.StatusUnauthorized,
 		detail: "Send a header Authorization: Bearer with a valid token."}
 	tooManyIDs = &problem{name: "too-many-requests", title: "Too many IDs drawn", status: http.StatusTooManyRequests}

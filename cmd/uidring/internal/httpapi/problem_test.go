@@ -109,7 +109,7 @@ func TestProblemsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range []*problem{badRequest, invalidID, notFound, badMethod, unknownHost, crossSite, unacceptable, hasBody, longURL, unauthorized,
+	for _, p := range []*problem{badRequest, invalidID, notFound, badMethod, unknownHost, crossSite, unacceptable, hasBody, unauthorized,
 		tooManyIDs, overloaded, starting, noneReady, tooFarAhead, noLease, noRange, stopping, timeExhausted, segmentEnded, internal} {
 		if !strings.Contains(string(page), "\n#### "+p.name+"\n") {
 			t.Errorf("SERVICE.md has no heading %s", p.name)

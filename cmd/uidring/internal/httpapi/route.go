@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -15,7 +14,6 @@ import (
 const (
 	segmentsPath = "/v1/segments/"
 
-	longestURL   = 2048 // bytes
 	mostRequests = 1024 // at once: under /v1, of the page, and for leases
 	mostScrapes  = 4    // at once
 	mostViewers  = 64   // of the page at once, each with an endless /events
@@ -152,20 +150,11 @@ func unknownPath(http.ResponseWriter, *http.Request, *client) *problem {
 func (t *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	a := &statusWriter{ResponseWriter: w}
-	defer func() { t.done(a, r, time.Since(started)) }()
+	defer func() { t.usage.count(a.status, time.Since(started), a.token) }()
 	defer t.recover(a, r)
 	setHeaders(w.Header(), r)
 	if p := t.answer(a, r); p != nil {
 		p.write(a)
-	}
-}
-
-// done counts a request, and logs it if it is chosen for the access log.
-func (t *route) done(a *statusWriter, r *http.Request, took time.Duration) {
-	t.usage.count(a.status, took, a.token)
-	if fraction := t.server.cfg.AccessLog; fraction > 0 && rand.Float64() < fraction {
-		t.server.cfg.Logger.Info("request", "method", r.Method, "path", excerpt(r.URL.Path), "route", t.usage.route, "status", cmp.Or(a.status, http.StatusOK),
-			"bytes", a.bytes, "took", took, "remote", r.RemoteAddr, "token", a.token, "protocol", r.Proto)
 	}
 }
 
@@ -174,17 +163,13 @@ func (t *route) answer(w *statusWriter, r *http.Request) *problem {
 		return p
 	}
 	if !t.own {
-		if r.Method == http.MethodOptions {
-			w.Header().Set("Allow", t.methods())
-			w.WriteHeader(http.StatusNoContent)
-			return nil
-		}
 		if r.Method != http.MethodGet && r.Method != http.MethodHead && (r.Method != http.MethodPost || !t.draws) {
 			w.Header().Set("Allow", t.methods())
 			return badMethod.because("The method is %s, allowed: %s.", excerpt(r.Method), t.methods())
 		}
-		if p := checkSize(w, r); p != nil {
-			return p
+		if r.ContentLength != 0 {
+			w.Header().Set("Connection", "close") // instead of reading the body
+			return hasBody
 		}
 	}
 	if !t.places.enter() {
@@ -206,31 +191,15 @@ func (t *route) answer(w *statusWriter, r *http.Request) *problem {
 
 func (t *route) methods() string {
 	if t.draws {
-		return "GET, HEAD, POST, OPTIONS"
+		return "GET, HEAD, POST"
 	}
-	return "GET, HEAD, OPTIONS"
+	return "GET, HEAD"
 }
 
-// checkSize rejects long URLs and bodies. It closes the connection of a request with a body,
-// instead of reading the body.
-func checkSize(w http.ResponseWriter, r *http.Request) *problem {
-	if len(r.RequestURI) > longestURL {
-		return longURL
-	}
-	if r.ContentLength != 0 {
-		w.Header().Set("Connection", "close")
-		return hasBody
-	}
-	return nil
-}
-
-// audit logs refused tokens, at most once a minute.
+// audit logs the first refused token of an episode.
 func (s *Server) audit(c *client, r *http.Request) {
-	if c == noToken {
-		return
-	}
-	if n := s.refused.Add(); n > 0 {
-		s.cfg.Logger.Warn("tokens refused", "refused", n, "last_remote", r.RemoteAddr, "last_path", excerpt(r.URL.Path))
+	if c == unknownToken && s.refused.begins() {
+		s.cfg.Logger.Warn("tokens refused", "remote", r.RemoteAddr, "path", excerpt(r.URL.Path))
 	}
 }
 
@@ -291,24 +260,19 @@ func (l *places) leave() {
 type statusWriter struct {
 	http.ResponseWriter
 	status int
-	bytes  int64  // of the body
 	token  string // name of the client
 }
 
-// WriteHeader records the final status. A status below 200 is informational.
+// WriteHeader records the status.
 func (w *statusWriter) WriteHeader(status int) {
-	if w.status == 0 && status >= http.StatusOK {
-		w.status = status
-	}
+	w.status = cmp.Or(w.status, status)
 	w.ResponseWriter.WriteHeader(status)
 }
 
 // Write implies status 200 if there was no WriteHeader.
 func (w *statusWriter) Write(p []byte) (int, error) {
 	w.status = cmp.Or(w.status, http.StatusOK)
-	n, err := w.ResponseWriter.Write(p)
-	w.bytes += int64(n)
-	return n, err
+	return w.ResponseWriter.Write(p)
 }
 
 // Unwrap is for http.ResponseController.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
-	"github.com/uidring/uidring/internal/test/poll"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -63,7 +63,7 @@ func TestSegmentDraws(t *testing.T) {
 		}
 	}
 	call(s, segmentsPath+"a")
-	poll.Until(t, "the second range", func() bool { return s.cfg.Segments.All()[0].Stats().Ranges == 2 })
+	testkit.Until(t, "the second range", func() bool { return s.cfg.Segments.All()[0].Stats().Ranges == 2 })
 	wantMetrics(t, s,
 		`uidring_http_requests_total{code="200",route="/v1/segments/{name}"} 5`,
 		`uidring_http_requests_total{code="404",route="/v1/segments/{name}"} 1`,
@@ -115,7 +115,7 @@ func TestSegmentWithoutItsStore(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	poll.Until(t, "an ID", func() bool { return call(s, ordersPath).Code == 200 })
+	testkit.Until(t, "an ID", func() bool { return call(s, ordersPath).Code == 200 })
 	s.cfg.Segments.Close()
 	for _, path := range []string{ordersPath, segmentsPath + "unused"} { // one begun, one without a request before
 		wantProblem(t, call(s, path), "shutting-down", path)

@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -102,28 +101,4 @@ func (t Tokens) find(secret string) (name string, ok bool) {
 		return "", false
 	}
 	return t.known[found].name, true
-}
-
-// without returns the names of the tokens of t that u does not have, once each, in order.
-func (t Tokens) without(u Tokens) (names []string) {
-	for _, one := range t.known {
-		if !slices.Contains(u.known, one) {
-			names = append(names, one.name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// Changes describes the tokens for the log, and the names whose tokens differ from earlier ones. It
-// returns no secrets.
-func (t Tokens) Changes(earlier Tokens) string {
-	text := t.String()
-	if added := t.without(earlier); added != nil {
-		text += "; added: " + strings.Join(added, ", ")
-	}
-	if removed := earlier.without(t); removed != nil {
-		text += "; removed: " + strings.Join(removed, ", ")
-	}
-	return text
 }

@@ -12,9 +12,9 @@ import (
 
 // A Format is the bit layout and the epoch of existing IDs.
 type Format struct {
-	Name   string
-	Layout bitsalloc.Layout // zero for a counter
-	Epoch  time.Time
+	Name   string           `json:"name,omitempty"`
+	Layout bitsalloc.Layout `json:"layout,omitzero"` // zero for a counter
+	Epoch  time.Time        `json:"epoch,omitzero"`
 
 	workerLast bool // the worker field is below the sequence field
 }
@@ -30,11 +30,11 @@ func Formats() []Format {
 	sonyflake := bitsalloc.Layout{DeltaBits: 39, WorkerBits: 16, SequenceBits: 8, Unit: 10 * time.Millisecond}
 	day := func(year int, month time.Month) time.Time { return time.Date(year, month, 1, 0, 0, 0, 0, time.UTC) }
 	return []Format{
-		{Name: "baidu", Layout: bitsalloc.Baidu(), Epoch: time.Unix(1463673600, 0)},
-		{Name: "twitter", Layout: twitter, Epoch: time.UnixMilli(twitterEpoch)},
-		{Name: "bwmarrin", Layout: snowflake, Epoch: time.UnixMilli(twitterEpoch)},
-		{Name: "snowflake", Layout: snowflake, Epoch: time.UnixMilli(twitterEpoch)},
-		{Name: "leaf", Layout: snowflake, Epoch: time.UnixMilli(twitterEpoch)},
+		{Name: "baidu", Layout: bitsalloc.Baidu(), Epoch: time.Unix(1463673600, 0).UTC()},
+		{Name: "twitter", Layout: twitter, Epoch: time.UnixMilli(twitterEpoch).UTC()},
+		{Name: "bwmarrin", Layout: snowflake, Epoch: time.UnixMilli(twitterEpoch).UTC()},
+		{Name: "snowflake", Layout: snowflake, Epoch: time.UnixMilli(twitterEpoch).UTC()},
+		{Name: "leaf", Layout: snowflake, Epoch: time.UnixMilli(twitterEpoch).UTC()},
 		{Name: "sonyflake", Layout: sonyflake, Epoch: day(2014, time.September), workerLast: true},
 		{Name: "sonyflake-v2", Layout: sonyflake, Epoch: day(2025, time.January), workerLast: true},
 		{Name: "counter"},

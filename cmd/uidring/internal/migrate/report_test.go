@@ -51,14 +51,14 @@ func TestVerdicts(t *testing.T) {
 		"a later epoch repeats IDs":                {"bwmarrin", bitsalloc.Snowflake(), time.Time{}, []int64{1 << 22, tweet}, Overlap, "", "2037-08-25", "above 41/0/10/12@1ms 2015"},
 		"only negative IDs":                        {"baidu", bitsalloc.Default(), time.Time{}, []int64{java2026}, Above, "", "", ""},
 		"negative and positive":                    {"baidu", bitsalloc.Default(), time.Time{}, []int64{java2026, java2019}, Overlap, "2028-12-13", "2028-12-13", "above 31/0/12/20@1s 2003"},
-		"no IDs are left above":                    {"baidu", bitsalloc.Leased(), time.Time{}, []int64{java2019, last}, Overlap, "2049-08-11", "", "apart 31/0/12/18@1s 2026"},
-		"few IDs are left above":                   {"baidu", bitsalloc.Leased(), time.Time{}, []int64{java2019, last / 16 * 15}, Overlap, "2049-08-11", "2089-10-18", "above 33/0/12/18@1s 1771"},
-		"only a narrow layout is below":            {"javascript", bitsalloc.Leased(), time.Time{}, []int64{1 << 55, last}, Overlap, "", "", "apart 31/0/10/12@1s 2026"},
-		"no layout is above or below":              {"counter", bitsalloc.Leased(), time.Time{}, []int64{1, last}, Overlap, "", "", ""},
+		"no IDs are left above":                    {"baidu", bitsalloc.Recommended(), time.Time{}, []int64{java2019, last}, Overlap, "2049-08-11", "", "apart 31/0/12/18@1s 2026"},
+		"few IDs are left above":                   {"baidu", bitsalloc.Recommended(), time.Time{}, []int64{java2019, last / 16 * 15}, Overlap, "2049-08-11", "2089-10-18", "above 33/0/12/18@1s 1771"},
+		"only a narrow layout is below":            {"javascript", bitsalloc.Recommended(), time.Time{}, []int64{1 << 55, last}, Overlap, "", "", "apart 31/0/10/12@1s 2026"},
+		"no layout is above or below":              {"counter", bitsalloc.Recommended(), time.Time{}, []int64{1, last}, Overlap, "", "", ""},
 		"below the smallest":                       {"baidu", bitsalloc.JavaScript(), time.Time{}, []int64{java2019, last}, Apart, "", "", ""},
 		"a layout that has ended":                  {"baidu", bitsalloc.Baidu(), time.Unix(1463673600, 0), []int64{java2019}, Ended, "", "", "above 31/0/12/20@1s 2003"},
 		"a layout that has ended, and no positive": {"baidu", bitsalloc.Baidu(), time.Unix(1463673600, 0), []int64{java2026}, Ended, "", "", "above 31/0/12/20@1s 2026"},
-		"a counter":                                {"counter", bitsalloc.Leased(), time.Time{}, []int64{1, 2, 3_000_000_000}, Above, "", "", ""},
+		"a counter":                                {"counter", bitsalloc.Recommended(), time.Time{}, []int64{1, 2, 3_000_000_000}, Above, "", "", ""},
 		"the old generator ran ahead":              {"default", bitsalloc.Default(), time.Time{}, []int64{(28166400 + 3600) << 35}, Overlap, "2026-11-23", "2026-11-23", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -99,7 +99,7 @@ func TestReportsWorkersAndRepeats(t *testing.T) {
 		return id
 	}
 	twice := id(200, 1, 7, 3)
-	r := examine(t, "default", bitsalloc.Leased(), time.Time{}, id(300, 0, 9, 0), twice, id(100, 1, 7, 0), id(250, 0, 9, 1), twice, id(100, 1, 7, 2), 0)
+	r := examine(t, "default", bitsalloc.Recommended(), time.Time{}, id(300, 0, 9, 0), twice, id(100, 1, 7, 0), id(250, 0, 9, 1), twice, id(100, 1, 7, 2), 0)
 	wantWorkers := []Worker{
 		{0, 9, 2, alloc.Time(250), alloc.Time(300)},
 		{1, 7, 4, alloc.Time(100), alloc.Time(200)},

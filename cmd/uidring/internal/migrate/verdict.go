@@ -91,11 +91,11 @@ const (
 )
 
 // advise looks for an earlier epoch, the first day of a year, with which the IDs of a layout are
-// above an ID. It tries the wanted layout, and then the preset for leased worker IDs, with ever
+// above an ID. It tries the wanted layout, and then the preset recommended, with ever
 // more bits of delta at the cost of sequence. It returns nil if no layout lasts long enough.
 func advise(largest int64, wanted bitsalloc.Layout, start time.Time) *Advice {
 	layouts := []bitsalloc.Layout{wanted}
-	for l := bitsalloc.Leased(); l.SequenceBits >= narrowest; l.DeltaBits, l.SequenceBits = l.DeltaBits+1, l.SequenceBits-1 {
+	for l := bitsalloc.Recommended(); l.SequenceBits >= narrowest; l.DeltaBits, l.SequenceBits = l.DeltaBits+1, l.SequenceBits-1 {
 		layouts = append(layouts, l)
 	}
 	for _, l := range layouts {
@@ -116,7 +116,7 @@ func advise(largest int64, wanted bitsalloc.Layout, start time.Time) *Advice {
 // preset for leased worker IDs with fewer bits of sequence, or the preset javascript.
 func adviseBelow(smallest int64, start time.Time) *Advice {
 	var layouts []bitsalloc.Layout
-	for l := bitsalloc.Leased(); l.SequenceBits >= narrowest; l.SequenceBits-- {
+	for l := bitsalloc.Recommended(); l.SequenceBits >= narrowest; l.SequenceBits-- {
 		layouts = append(layouts, l)
 	}
 	for _, l := range append(layouts, bitsalloc.JavaScript()) {

@@ -115,7 +115,7 @@ func TestFitIsSufficient(t *testing.T) {
 				}
 				continue
 			}
-			for _, preset := range []bitsalloc.Layout{bitsalloc.Default(), bitsalloc.Leased(), bitsalloc.Baidu(), bitsalloc.JavaScript()} {
+			for _, preset := range []bitsalloc.Layout{bitsalloc.Default(), bitsalloc.Recommended(), bitsalloc.Baidu(), bitsalloc.JavaScript()} {
 				if v := n.Judge(allocator(t, preset), source); len(v.Faults) == 0 {
 					t.Fatalf("%+v with %s: %v, but %v will do", n, source, err, preset)
 				}

@@ -1,18 +1,25 @@
 package storeurl
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
+	_ "modernc.org/sqlite" // the driver sqlite
 
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/schema"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -23,7 +30,9 @@ const dialTimeout = 5 * time.Second
 func (s *Store) use(db *sqlx.DB, namespace string) {
 	s.db = db
 	s.Store = sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{})
-	s.create = func(ctx context.Context) error { return sqlassigner.Apply(ctx, db, sqlassigner.Config{}) }
+	s.create = func(ctx context.Context, groups []schema.Group) ([]string, error) {
+		return sqlassigner.Apply(ctx, db, sqlassigner.Config{}, groups...)
+	}
 	s.segments = func(allowUndurable bool) segment.Source {
 		return sqlassigner.SegmentSource(db, sqlassigner.Config{AllowUndurable: allowUndurable})
 	}
@@ -67,4 +76,90 @@ func openPostgres(s *Store, u *url.URL, namespace string, _ *tls.Config) error {
 	}
 	s.use(sqlx.NewDb(stdlib.OpenDB(*cfg), "pgx"), namespace)
 	return nil
+}
+
+func openSQLite(s *Store, u *url.URL, namespace string, _ *tls.Config) error {
+	path, err := sqlitePath(u)
+	if err != nil {
+		return err
+	}
+	// mode=rw: only Create creates the file. EXTRA: a commit is durable in every journal mode that
+	// the file may have.
+	const settings = "mode=rw&_pragma=busy_timeout(5000)&_pragma=synchronous(EXTRA)&_txlock=immediate"
+	file := url.URL{Scheme: "file", Path: path, RawQuery: settings}
+	db, err := sqlx.Open("sqlite", file.String())
+	if err != nil {
+		return err
+	}
+	s.use(db, namespace)
+	s.path = path
+	s.blank = func(context.Context) (bool, error) {
+		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return true, nil
+		}
+		return err == nil && info.Size() == 0, err
+	}
+	tables := s.create
+	s.create = func(ctx context.Context, groups []schema.Group) ([]string, error) {
+		if err := makeFile(path); err != nil {
+			return nil, fmt.Errorf("store: create the SQLite file: %w", err)
+		}
+		return tables(ctx, groups)
+	}
+	return nil
+}
+
+// sqlitePath returns the absolute path of the file.
+func sqlitePath(u *url.URL) (string, error) {
+	path := u.Path
+	if u.Opaque != "" {
+		var err error
+		if path, err = url.PathUnescape(u.Opaque); err != nil {
+			return "", err
+		}
+	}
+	if path == "" || path == ":memory:" {
+		return "", errors.New("no file, allowed: sqlite:///path/ids.db, sqlite:ids.db; a database in memory loses all leases")
+	}
+	return filepath.Abs(path)
+}
+
+// makeFile creates an empty file, which is an empty database, and the missing folders above it. It
+// syncs the directory entries of the folders and of the file.
+func makeFile(path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	dir := filepath.Dir(path)
+	if err := makeFolder(dir); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return cmp.Or(file.Close(), syncDir(dir))
+}
+
+func makeFolder(path string) error {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(path)
+	if err := makeFolder(parent); err != nil {
+		return err
+	}
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(parent)
+}
+
+func syncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return cmp.Or(dir.Sync(), dir.Close())
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/schema"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -96,7 +97,7 @@ type Store struct {
 
 	name     string // the URL without user, password and parameters
 	path     string // of the file or folder, "" for a server
-	create   func(context.Context) error
+	create   func(context.Context, []schema.Group) (made []string, err error)
 	blank    func(context.Context) (bool, error)
 	segments func(allowUndurable bool) segment.Source // nil: none
 	db       *sqlx.DB                                 // nil unless the store is an SQL database
@@ -123,7 +124,7 @@ func Open(rawURL, name string) (*Store, error) {
 	}
 	s := &Store{
 		name:   (&url.URL{Scheme: u.Scheme, Opaque: u.Opaque, Host: u.Host, Path: u.Path}).String(),
-		create: func(context.Context) error { return nil },
+		create: func(context.Context, []schema.Group) ([]string, error) { return nil, nil },
 		blank:  func(context.Context) (bool, error) { return false, nil },
 		close:  func() error { return nil },
 	}
@@ -140,12 +141,15 @@ func Open(rawURL, name string) (*Store, error) {
 	return s, nil
 }
 
-// Create creates the missing parts of a store: the tables of a database, with SQLite the file and
+// Create creates the missing parts of a store, and returns their names: the tables of some groups
+// of package schema in a database (without a group, the tables of leases), with SQLite the file and
 // the folders above it, the table of DynamoDB, and the bucket of NATS if the URL has its number of
 // replicas. It leaves existing parts alone. The other servers need nothing. The operator creates
 // the folder of a file URL, so that Create does not hide an unmounted disk. Any number of processes
 // may call Create at once.
-func (s *Store) Create(ctx context.Context) error { return s.create(ctx) }
+func (s *Store) Create(ctx context.Context, groups ...schema.Group) (made []string, err error) {
+	return s.create(ctx, groups)
+}
 
 // String returns the URL without user, password and parameters.
 func (s *Store) String() string { return s.name }

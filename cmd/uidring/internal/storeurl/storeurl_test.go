@@ -216,7 +216,7 @@ func TestCreateBucketNeedsReplicas(t *testing.T) {
 		{"?replicas=1", ""},
 		{"", ""}, // it exists
 	} {
-		err := open(t, base+tt.parameters, "orders").Create(t.Context())
+		_, err := open(t, base+tt.parameters, "orders").Create(t.Context())
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Create with %q = %v, want %q", tt.parameters, err, tt.want)
 		}
@@ -232,7 +232,7 @@ func TestCreateBucketNeedsReplicas(t *testing.T) {
 func use(t *testing.T, s *storeurl.Store) {
 	t.Helper()
 	for range 2 {
-		if err := s.Create(t.Context()); err != nil {
+		if _, err := s.Create(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -273,7 +273,7 @@ func TestOpenSQLite(t *testing.T) {
 func TestBlankUntilTheFirstUse(t *testing.T) {
 	dir := testserver.DiskFolder(t)
 	t.Chdir(dir)
-	if err := open(t, "file://"+dir+"/missing", "orders").Create(t.Context()); err != nil {
+	if _, err := open(t, "file://"+dir+"/missing", "orders").Create(t.Context()); err != nil {
 		t.Errorf("Create = %v, want nothing done", err)
 	}
 	if _, err := os.Stat("missing"); err == nil {
@@ -393,4 +393,29 @@ func TestOpenRedisCluster(t *testing.T) {
 	t.Parallel()
 	servers := testserver.RedisCluster(t, 3)
 	use(t, open(t, "redis-cluster://127.0.0.1:1,"+servers[2].Addr(), "orders"))
+}
+
+// Without ContextTimeoutEnabled, go-redis waits beyond the end of a context.
+func TestRedisClientsObeyTheirContext(t *testing.T) {
+	for mode, text := range map[string]string{"": "redis://h/0", "cluster": "redis://h", "sentinel": "redis://h/0?master_name=ids"} {
+		u, err := url.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, err := storeurl.DialRedis(mode, u, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		obeys := false
+		switch c := client.(type) {
+		case *redis.Client:
+			obeys = c.Options().ContextTimeoutEnabled
+		case *redis.ClusterClient:
+			obeys = c.Options().ContextTimeoutEnabled
+		}
+		if !obeys {
+			t.Errorf("mode %q: %T without ContextTimeoutEnabled", mode, client)
+		}
+	}
 }

@@ -97,7 +97,7 @@ func TestTLSOfNATS(t *testing.T) {
 	t.Parallel()
 	pki := newPKI(t)
 	base := "nats://" + testserver.NATS(t, "--tlsverify", "--tlscert", pki, "--tlskey", pki, "--tlscacert", pki).Addr() + "/ids"
-	if err := open(t, base+"?replicas=1&"+files(pki), "orders").Create(t.Context()); err != nil {
+	if _, err := open(t, base+"?replicas=1&"+files(pki), "orders").Create(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	wantConnections(t, pki, base)

@@ -39,7 +39,7 @@ export const kinds = [
     note: lease,
   },
   {
-    id: 'requests', title: 'HTTP requests', unit: 'requests/s', none: 'measuring', requests: true,
+    id: 'requests', title: 'HTTP requests', unit: 'requests/s', none: 'measuring',
     of: (s) => s.requests, value: rate, axis: short, range: (low, high) => [0, Math.max(1, high * 1.1)],
     also: (s) => s.failed, bad: (y, limits, s) => s.failed > 0,
     note: ({failed, refused}) => `${rate(failed ?? 0)}/s failed (5xx), ${rate(refused ?? 0)}/s refused (4xx), of all under /v1`,
@@ -176,7 +176,7 @@ let charts = [];
 
 // mount puts the charts into a box that is shown.
 export function mount(box) {
-  charts = kinds.filter(({requests}) => !requests || about.requests).map((kind) => new Chart(kind));
+  charts = kinds.map((kind) => new Chart(kind));
   box.replaceChildren(...charts.map((chart) => chart.element));
   for (const chart of charts) chart.mount();
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => charts.forEach((chart) => chart.redraw()));

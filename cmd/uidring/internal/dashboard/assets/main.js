@@ -171,7 +171,6 @@ function introduce(data) {
     show($('decode-summary'), '');
     $('decoded').hidden = true;
   }
-  if (!about.servers) $('servers').hidden = true;
   samples();
 }
 

@@ -1,5 +1,4 @@
-// Package recorder records events and log records of tests.
-package recorder
+package testkit
 
 import (
 	"context"

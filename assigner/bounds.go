@@ -38,8 +38,8 @@ func (t *terms) beyond(clock time.Time, fence int64, span time.Duration) int64 {
 // above returns delta + span, but at most most.
 func above(delta, span, most int64) int64 { return delta + min(span, most-delta) }
 
-// A horizon is a look at both clocks. It bounds fences: each line begins at now, or after a
-// recovery at the namespace's fence.
+// bounds is a look at both clocks. It limits fences: each line begins at now, or after a recovery
+// at the namespace's fence.
 //
 //	|-- window --|                                a claim reaches so far above now or the free fence
 //	|-- window --|-- window --|                   a renewal, at least, above now or used
@@ -49,7 +49,7 @@ func above(delta, span, most int64) int64 { return delta + min(span, most-delta)
 //
 // A lossy store grants at most one window above its own clock instead, and a quarantine lasts for a
 // window and MaxSkew.
-type horizon struct {
+type bounds struct {
 	*terms
 	status leasestore.Status
 	now    int64
@@ -57,13 +57,13 @@ type horizon struct {
 
 // look reads the server's status and this host's clock. It returns an error for a store with
 // faults, and when the clocks disagree.
-func (t *terms) look(ctx context.Context) (horizon, error) {
+func (t *terms) look(ctx context.Context) (bounds, error) {
 	status, err := t.store.Status(ctx)
 	if err != nil {
-		return horizon{}, fmt.Errorf("assigner: read the status of the store: %w", err)
+		return bounds{}, fmt.Errorf("assigner: read the status of the store: %w", err)
 	}
 	if len(status.Faults) > 0 && !t.cfg.AllowUndurable {
-		return horizon{}, fmt.Errorf("%w: %s; correct the settings, or set AllowUndurable to accept the risk", leasestore.ErrNotDurable, strings.Join(status.Faults, "; "))
+		return bounds{}, fmt.Errorf("%w: %s; correct the settings, or set AllowUndurable to accept the risk", leasestore.ErrNotDurable, strings.Join(status.Faults, "; "))
 	}
 	now := t.domain.Now()
 	bound := t.cfg.MaxSkew + t.domain.Layout.Unit
@@ -72,56 +72,56 @@ func (t *terms) look(ctx context.Context) (horizon, error) {
 		if skew < 0 {
 			side = "behind"
 		}
-		return horizon{}, fmt.Errorf("%w: this host is %v %s the store, allowed: %v either way; correct the clock that is wrong",
+		return bounds{}, fmt.Errorf("%w: this host is %v %s the store, allowed: %v either way; correct the clock that is wrong",
 			leasestore.ErrClockSkew, skew.Abs(), side, t.cfg.MaxSkew)
 	}
 	if behind := status.Seen.Sub(status.Now); behind > bound {
-		return horizon{}, fmt.Errorf("%w: the store was last written at %s, and it is %s here, %v earlier, allowed: %v; correct the "+
+		return bounds{}, fmt.Errorf("%w: the store was last written at %s, and it is %s here, %v earlier, allowed: %v; correct the "+
 			"clock that is wrong, here or on the host that wrote", leasestore.ErrClockSkew, stamp(status.Seen), stamp(status.Now), behind, t.cfg.MaxSkew)
 	}
-	return horizon{t, status, now}, nil
+	return bounds{t, status, now}, nil
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // reach returns the fence for use up to span above delta. A lossy store bounds it by its own clock,
 // so that grants that it has forgotten lie in the past when the next holder leaves quarantine.
-func (h *horizon) reach(delta, span int64) int64 {
-	most := h.alloc.MaxDelta()
-	if h.status.Lossy {
-		most = min(most, h.alloc.Delta(h.status.Now)+h.units())
+func (b *bounds) reach(delta, span int64) int64 {
+	most := b.alloc.MaxDelta()
+	if b.status.Lossy {
+		most = min(most, b.alloc.Delta(b.status.Now)+b.units())
 	}
 	return above(delta, span, most)
 }
 
 // lead returns how far ahead of the clock the fence of a free row may lie. The default on a store
 // with an identity is the lead that a holder leaves behind if it keeps to the clock.
-func (h *horizon) lead() time.Duration {
+func (b *bounds) lead() time.Duration {
 	switch {
-	case h.cfg.MaxLead > 0:
-		return h.cfg.MaxLead
-	case h.status.Identity != "" && !h.status.Lossy:
-		return 2 * h.window()
+	case b.cfg.MaxLead > 0:
+		return b.cfg.MaxLead
+	case b.status.Identity != "" && !b.status.Lossy:
+		return 2 * b.window()
 	}
 	return 24 * time.Hour
 }
 
 // farthest returns the highest fence of a row that a claim may take. fence is the namespace's.
-func (h *horizon) farthest(fence int64) int64 { return h.beyond(h.alloc.Time(h.now), fence, h.lead()) }
+func (b *bounds) farthest(fence int64) int64 { return b.beyond(b.alloc.Time(b.now), fence, b.lead()) }
 
 // most returns the highest fence for a holder that has used deltas up to used. A holder that is
 // itself further ahead of the clock than lead is not bounded.
-func (h *horizon) most(used, fence int64) int64 {
-	if used > h.farthest(fence) {
-		return h.alloc.MaxDelta()
+func (b *bounds) most(used, fence int64) int64 {
+	if used > b.farthest(fence) {
+		return b.alloc.MaxDelta()
 	}
-	return h.beyond(h.alloc.Time(h.now), fence, h.lead()+2*h.window())
+	return b.beyond(b.alloc.Time(b.now), fence, b.lead()+2*b.window())
 }
 
 // isolation returns how long a quarantine lasts. MaxSkew covers the difference of clocks.
-func (h *horizon) isolation() time.Duration {
-	if h.status.Lossy {
-		return h.window() + h.cfg.MaxSkew
+func (b *bounds) isolation() time.Duration {
+	if b.status.Lossy {
+		return b.window() + b.cfg.MaxSkew
 	}
-	return h.lead() + 2*h.window() + h.domain.Layout.Unit + h.cfg.MaxSkew
+	return b.lead() + 2*b.window() + b.domain.Layout.Unit + b.cfg.MaxSkew
 }

@@ -1,5 +1,4 @@
-// Package poll lets tests wait for work of another process, which does not announce its end.
-package poll
+package testkit
 
 import (
 	"errors"

@@ -1,0 +1,65 @@
+package recipes
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/uidring/uidring/internal/test/testserver"
+)
+
+// The program of the README prints an ID with the databases that the README names.
+func TestReadmeProgram(t *testing.T) {
+	page, err := os.ReadFile("../../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "```go\n")
+	program, rest, _ := strings.Cut(text, "```")
+	lines := regexp.MustCompile(`(?m)^(db, err := sqlx\.Open\("(\w+)", ").*("\)) // import _ ("[^"]+")`).FindAllStringSubmatch(rest, -1)
+	if len(lines) != 2 {
+		t.Fatalf("README.md has %d lines for other databases, want 2", len(lines))
+	}
+	mysql := regexp.MustCompile(`(sqlassigner\.OpenMySQL\(").*("\))`)
+	run := func(name string, source func(*testing.T) string) {
+		t.Run(name, func(t *testing.T) { printsAnID(t, source(t)) })
+	}
+	run("mysql", func(t *testing.T) string {
+		return mysql.ReplaceAllString(program, "${1}"+testserver.MariaDB(t).DSN()+"$2")
+	})
+	for _, line := range lines {
+		open, driver := strings.TrimPrefix(line[0], "db, err := "), line[4]
+		run(line[2], func(t *testing.T) string {
+			if line[2] == "pgx" {
+				open = line[1] + testserver.PostgreSQL(t).DSN() + line[3]
+				open = strings.TrimPrefix(open, "db, err := ")
+			}
+			source := mysql.ReplaceAllLiteralString(program, open)
+			return strings.Replace(source, "import (", "import (\n\t\"github.com/jmoiron/sqlx\"\n\t_ "+driver, 1)
+		})
+	}
+}
+
+// printsAnID runs a program in a folder on disk, for SQLite.
+func printsAnID(t *testing.T, source string) {
+	dir := testserver.DiskFolder(t)
+	file := filepath.Join(dir, "main.go")
+	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "program")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, file).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, out, source)
+	}
+	cmd := exec.CommandContext(t.Context(), program)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	out, err := cmd.Output()
+	number, _ := strings.CutSuffix(string(out), " <nil>\n")
+	if id, parsed := strconv.ParseInt(number, 10, 64); err != nil || parsed != nil || id <= 0 {
+		t.Errorf("it prints %q, %v, want an ID", out, err)
+	}
+}

@@ -1,0 +1,69 @@
+// Package testkit has helpers of tests: resources that end with a test, goroutines that start
+// together, waits for other processes, and records of events and of logs.
+package testkit
+
+import (
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+)
+
+// Close returns c, and closes it when the test ends. It ends the test if err is not nil, and fails
+// it if the call of c's Close returns an error.
+func Close[C io.Closer](t testing.TB, c C, err error) C {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// Bubble runs a subtest in a bubble of package synctest.
+func Bubble(t *testing.T, name string, test func(*testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+// Together calls f(0) to f(n-1), each on a goroutine of its own, and waits for them. All calls
+// start at the same moment.
+func Together(n int, f func(i int)) {
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			<-start
+			f(i)
+		})
+	}
+	close(start)
+	wg.Wait()
+}
+
+// Yield gives the other goroutines the time to go on until they wait, in real time. In a bubble,
+// synctest.Wait does that.
+func Yield() {
+	for range 10_000 {
+		runtime.Gosched()
+	}
+}
+
+// Waits runs f on a goroutine, and reports whether f has not returned after Yield. The func that it
+// returns waits for f.
+func Waits(f func()) (waits bool, wait func()) {
+	var wg sync.WaitGroup
+	var returned atomic.Bool
+	wg.Go(func() {
+		f()
+		returned.Store(true)
+	})
+	Yield()
+	return !returned.Load(), wg.Wait
+}
