@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 MODULES := . $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*/go.mod')))
 
-.PHONY: help test lint tidy release proxy dist bench report fuzz simulate chaos model arch mutate servers
+.PHONY: help test lint tidy release proxy dist bench report pictures fuzz simulate chaos model arch mutate servers
 
 help: ## this list
 	@awk -F ': ## ' '/^[a-z]+: ## / {printf "make %-8s  %s\n", $$1, $$2}' Makefile
@@ -23,20 +23,23 @@ tidy: ## go mod tidy of all modules, against the siblings in this tree
 	@.ci/release tidy
 	@go list -m all >/dev/null # completes go.work.sum
 
-release: ## checks CHANGELOG.md, sets VERSION in all modules, prints the tags to make; see docs/RELEASING.md
+release: ## checks CHANGELOG.md, sets VERSION in all modules, prints the tags to make; see CONTRIBUTING.md
 	@.ci/release $(VERSION)
 
 proxy: ## the modules of this tree in the folder DIR, for GOPROXY of a program elsewhere
 	@.ci/release proxy '$(DIR)'
 
-dist: ## archives, packages, SBOMs and checksums of the commit, in the folder dist; see docs/RELEASING.md
+dist: ## archives, packages, SBOMs and checksums of the commit, in the folder dist; see CONTRIBUTING.md
 	@.ci/dist
 
-bench: ## Go benchmarks, each beside its baseline
-	go test -run '^$$' -bench . -benchmem -timeout 60m ./...
+bench: ## the ways to take IDs and other libraries, beside an atomic add
+	go run ./bench compare
 
 report: ## docs/benchmarks, measured anew; REPORT takes flags, such as -rounds=11
 	go run ./bench report $(REPORT)
+
+pictures: ## docs/pictures from their sources (needs graphviz)
+	@for source in docs/pictures/*.dot; do dot -Tsvg "$$source" -o "$${source%.dot}.svg"; done
 
 fuzz: ## each fuzz target for FUZZTIME
 	@.ci/fuzz $(or $(FUZZTIME),30s)
