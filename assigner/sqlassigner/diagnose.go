@@ -26,7 +26,8 @@ var (
 		advice: "use the address of the primary"}
 	noLogin = diagnosis{sentinel: ErrAccessDenied, advice: "check user and password"}
 	noRight = diagnosis{sentinel: ErrAccessDenied,
-		advice: "the user needs SELECT, INSERT and UPDATE on the tables of schema/, and CREATE to make a missing one (in PostgreSQL: GRANT CREATE ON SCHEMA)"}
+		advice: "the user needs SELECT, INSERT and UPDATE on the tables of schema/, and CREATE to make a missing one"}
+	noRightOfSchema   = diagnosis{sentinel: ErrAccessDenied, advice: noRight.advice + " (GRANT CREATE ON SCHEMA)"}
 	noRightOrDatabase = diagnosis{sentinel: ErrAccessDenied,
 		advice: "the database does not exist, or the user has no right to it: CREATE DATABASE, or GRANT SELECT, INSERT, UPDATE, CREATE on its tables"}
 	duplicate = diagnosis{passes: true, exists: true, advice: "either many processes write the same row, or rows of WORKER_NODE " +
@@ -102,7 +103,7 @@ var postgresErrors = map[string]diagnosis{
 	"42P07": collision, "42710": collision, // CREATE … IF NOT EXISTS of several processes at once: table, type exists
 	"25006": readOnly,
 	"53300": noConnection,
-	"28000": noLogin, "28P01": noLogin, "42501": noRight, // user, password, table
+	"28000": noLogin, "28P01": noLogin, "42501": noRightOfSchema, // user, password, table
 	"3D000": noDatabase, "42P01": noTable,
 	"42P05": pooled, "26000": pooled, // a prepared statement exists already, or does not exist
 	"23505": duplicate, "42P10": keyMissing, // ON CONFLICT names no key
