@@ -167,8 +167,9 @@ func (files tree) anchor(from, page, anchor string) {
 
 // translation compares a page with its translation.
 func (files tree) translation(name, translated string) {
+	page := strings.ReplaceAll(files[translated], "](docs/zh-CN/", "](docs/") // translated too
 	for part, pattern := range structure {
-		want, got := pattern.FindAllString(files[name], -1), pattern.FindAllString(files[translated], -1)
+		want, got := pattern.FindAllString(files[name], -1), pattern.FindAllString(page, -1)
 		other := func(text string) bool { return text == "]("+name+")" || text == "]("+translated+")" }
 		want, got = slices.DeleteFunc(want, other), slices.DeleteFunc(got, other)
 		if part == "links" {
