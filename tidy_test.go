@@ -31,6 +31,7 @@ var mayImport = map[string]string{
 	"cached":      "uidring bitsalloc ringbuffer assigner internal/generator internal/keeper",
 	"defaultgen":  "uidring bitsalloc assigner internal/generator internal/keeper",
 	"segment":     "uidring ringbuffer internal/generator",
+	"backdate":    "bitsalloc assigner internal/keeper",
 	"metrics":     "assigner cached defaultgen segment",
 	"uidringtest": "uidring assigner",
 
