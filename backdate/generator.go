@@ -1,10 +1,10 @@
 // Package backdate issues unique IDs of past instants: for rows that get IDs later, an import from
 // another system, or events that are reported days after they happened.
 //
-// A worker ID that was never given out has its whole past unused. New takes such a worker ID from an
-// assigner of package assigner, in any namespace that also serves package cached or defaultgen, and
-// issues IDs of it from the epoch to now. The fence of the lease proves that no other generator has
-// issued these IDs or ever will.
+// A worker ID that was never given out has its whole past unused. New takes such a worker ID from
+// an assigner of package assigner, in any namespace that also serves package cached or defaultgen,
+// and issues IDs of it from the epoch to now. The fence of the lease proves that no other generator
+// has issued these IDs or ever will.
 package backdate
 
 import (
@@ -23,14 +23,14 @@ var (
 	// ErrInvalidConfig is returned by [New] for a mistake in the Config. The text names every field
 	// that is wrong, the value given and the values allowed.
 	ErrInvalidConfig = errors.New("backdate: invalid config")
-	// ErrNoPast is returned by [New] when the past of the worker ID may be in use: the worker ID was
-	// given out before, the namespace was recovered, or the store may forget its holders.
+	// ErrNoPast is returned by [New] when the past of the worker ID may be in use: the worker ID
+	// was given out before, the namespace was recovered, or the store may forget its holders.
 	ErrNoPast = errors.New("backdate: worker ID without an unused past")
 	// ErrOutOfSpan is returned by [Generator.At] for an instant in the first unit of the epoch or
 	// before it, or later than the call of New.
 	ErrOutOfSpan = errors.New("backdate: instant out of span")
-	// ErrUnitFull is returned by [Generator.At] when the 2^SequenceBits IDs of the unit are used up.
-	// Another Generator has another worker ID.
+	// ErrUnitFull is returned by [Generator.At] when the 2^SequenceBits IDs of the unit are used
+	// up. Another Generator has another worker ID.
 	ErrUnitFull = errors.New("backdate: no ID left in the unit")
 )
 
@@ -45,8 +45,8 @@ type Config struct {
 	Assigner assigner.Assigner
 }
 
-// A Generator issues IDs of the past. All methods may be called by any number of goroutines at once.
-// It remembers how many IDs each unit has, in about 40 bytes for a unit with IDs.
+// A Generator issues IDs of the past. All methods may be called by any number of goroutines at
+// once. It remembers how many IDs each unit has, in about 40 bytes for a unit with IDs.
 //
 // A Generator must not be copied with its process: two processes that run on from one snapshot of a
 // virtual machine issue the same IDs.
@@ -62,8 +62,8 @@ type Generator struct {
 
 // New takes a worker ID within ctx, which it uses for nothing else, and gives it back at once: the
 // next holder of the worker ID starts later than the span. So New uses up the past of one worker ID
-// each time, also after a crash, and never continues with an earlier one. It reports all mistakes in
-// cfg together. Other errors come from the assigner.
+// each time, also after a crash, and never continues with an earlier one. It reports all mistakes
+// in cfg together. Other errors come from the assigner.
 func New(ctx context.Context, cfg Config) (*Generator, error) {
 	k, c := keeper.New(keeper.Settings{Layout: cfg.Layout, Epoch: cfg.Epoch, DatacenterID: cfg.DatacenterID, Assigner: cfg.Assigner,
 		Package: "backdate", Errors: keeper.Errors{InvalidConfig: ErrInvalidConfig, TimeExhausted: ErrInvalidConfig}})
@@ -109,9 +109,9 @@ func (g *Generator) Span() (first, last time.Time) {
 	return g.alloc.Time(g.first), g.alloc.Time(g.last)
 }
 
-// At returns an ID of the unit of time that contains t. Calls may come in any order of instants. IDs
-// of one unit rise in the order of calls until half of them are used. It returns [ErrOutOfSpan] or
-// [ErrUnitFull].
+// At returns an ID of the unit of time that contains t. Calls may come in any order of instants.
+// IDs of one unit rise in the order of calls until half of them are used. It returns [ErrOutOfSpan]
+// or [ErrUnitFull].
 func (g *Generator) At(t time.Time) (int64, error) {
 	delta := g.alloc.Delta(t)
 	if delta < g.first || delta > g.last {
