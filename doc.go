@@ -37,6 +37,7 @@
 //   - [github.com/uidring/uidring/metrics]: Stats for monitoring, with
 //     [github.com/uidring/uidring/metrics/prometheus] and
 //     [github.com/uidring/uidring/metrics/otel].
+//   - [github.com/uidring/uidring/vmclock]: notices that a copy of a virtual machine runs on.
 //   - [github.com/uidring/uidring/uidringtest]: generators for tests of other programs.
 //   - [github.com/uidring/uidring/client]: a client of the ID service, cmd/uidring.
 //
