@@ -22,7 +22,7 @@ const module = "github.com/uidring/uidring"
 // imports a store. "uidring" is the root package.
 var mayImport = map[string]string{
 	"uidring": "", "bitsalloc": "", "ringbuffer": "", "schema": "", "client": "",
-	"internal/disk": "", "internal/original": "", "internal/generator": "uidring", "internal/storecall": "",
+	"internal/disk": "", "internal/original": "", "internal/generator": "uidring", "internal/storecall": "", "vmclock": "",
 
 	"assigner/leasestore": "bitsalloc internal/storecall",
 	"assigner":            "bitsalloc assigner/leasestore internal/storecall",
@@ -31,6 +31,7 @@ var mayImport = map[string]string{
 	"cached":      "uidring bitsalloc ringbuffer assigner internal/generator internal/keeper",
 	"defaultgen":  "uidring bitsalloc assigner internal/generator internal/keeper",
 	"segment":     "uidring ringbuffer internal/generator",
+	"backdate":    "bitsalloc assigner internal/keeper",
 	"metrics":     "assigner cached defaultgen segment",
 	"uidringtest": "uidring assigner",
 
