@@ -46,7 +46,6 @@ func SegmentPart(db *sqlx.DB, part, parts int, cfg Config) segment.Source {
 		load:   "SELECT NEXT_ID, DELTA, REMAINDER FROM ID_SEGMENT WHERE NAME = ?",
 		swap:   "UPDATE ID_SEGMENT SET NEXT_ID = ? WHERE NAME = ? AND NEXT_ID = ? AND DELTA = ? AND REMAINDER = ?",
 		create: "INSERT INTO ID_SEGMENT (NAME, NEXT_ID, DELTA, REMAINDER) VALUES (?, 1, ?, ?)",
-		check:  leasestore.CheckNamespace,
 		delta:  int64(parts), remainder: int64(part),
 	}
 }
@@ -62,13 +61,12 @@ type counters struct {
 	last             int64  // 1: the row has the last number
 	create           string // creates the row of a name, delta, remainder; "": a row is created as for Java
 	delta, remainder int64  // with create, of all rows
-	check            func(name string) error
 }
 
 // Advance implements segment.Source. Repeating a call that may have taken effect wastes a range,
 // and repeats no ID.
 func (c *counters) Advance(ctx context.Context, name string, n int64) (r segment.Range, err error) {
-	if err := c.check(name); err != nil {
+	if err := leasestore.CheckNamespace(name); c.create != "" && err != nil {
 		return r, fmt.Errorf("sqlassigner: counter: %w", err)
 	}
 	if n < 1 {
@@ -106,7 +104,7 @@ func (c *counters) advance(ctx context.Context, conn *sqlx.Conn, name string, n 
 	err = conn.QueryRowxContext(ctx, c.store.sql(c.load), name).Scan(&number, &delta, &remainder)
 	switch {
 	case errors.Is(err, sql.ErrNoRows) && c.create != "":
-		_, err := conn.ExecContext(ctx, c.store.sql(c.create)+c.store.unlessKept(c.key), name, c.delta, c.remainder)
+		_, err := c.store.exec(ctx, conn, c.create+c.store.unlessKept(c.table), name, c.delta, c.remainder)
 		if c.store.dialect.diagnose(err).exists {
 			err = nil
 		}
@@ -125,11 +123,7 @@ func (c *counters) advance(ctx context.Context, conn *sqlx.Conn, name string, n 
 	if n > (math.MaxInt64-c.last-from)/delta {
 		return r, false, final("%w: counter %q of %s has reached %d, allowed: 1 to %d", segment.ErrExhausted, name, c.name, number, int64(math.MaxInt64))
 	}
-	result, err := conn.ExecContext(ctx, c.store.sql(c.swap), from+n*delta, name, number, delta, remainder)
-	if err != nil {
-		return r, false, err
-	}
-	changed, err := result.RowsAffected()
+	changed, err := c.store.exec(ctx, conn, c.swap, from+n*delta, name, number, delta, remainder)
 	return rangeFrom(from+c.last, n, delta, remainder), changed == 1, err
 }
 
@@ -154,7 +148,6 @@ func LeafSource(db *sqlx.DB, cfg Config) segment.Source {
 		column: "biz_tag",
 		load:   "SELECT max_id, 1, 0 FROM leaf_alloc WHERE biz_tag = ?",
 		swap:   "UPDATE leaf_alloc SET max_id = ? WHERE biz_tag = ? AND max_id = ? AND 1 = ? AND 0 = ?",
-		check:  checkTag("biz_tag", 128),
 	}
 }
 
@@ -175,17 +168,7 @@ func TinyIDSource(db *sqlx.DB, cfg Config) segment.Source {
 		load:   "SELECT max_id, delta, remainder FROM tiny_id_info WHERE biz_type = ?",
 		swap: "UPDATE tiny_id_info SET max_id = ?, update_time = CURRENT_TIMESTAMP, version = version + 1 " +
 			"WHERE biz_type = ? AND max_id = ? AND delta = ? AND remainder = ?",
-		last:  1,
-		check: checkTag("biz_type", 63),
-	}
-}
-
-func checkTag(column string, most int) func(string) error {
-	return func(name string) error {
-		if name == "" || len(name) > most {
-			return fmt.Errorf("%s %q, allowed: 1 to %d bytes", column, name, most)
-		}
-		return nil
+		last: 1,
 	}
 }
 
