@@ -19,7 +19,6 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/storetest"
-	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
 )
@@ -131,19 +130,6 @@ func TestUndurablePostgreSQLIsRefusedOrWarnedAbout(t *testing.T) {
 	storetest.CheckUndurable(t, db, commit, fsync)
 	s.Restart("-c", "synchronous_commit=local")
 	storetest.Assign(t, storetest.Disposable(db))
-}
-
-func TestReadOnlyPostgreSQLIsRefusedUntilItTakesWrites(t *testing.T) {
-	db, dsn := postgres(testserver.PostgreSQL(t)).Applied(t)
-	set := func(value string) func() {
-		return func() {
-			storetest.Exec(t, db, "SET default_transaction_read_only = off", "ALTER SYSTEM SET default_transaction_read_only = "+value, "SELECT pg_reload_conf()")
-			testkit.Until(t, "new sessions have the setting", func() bool { // the server reads its configuration in its own time
-				return storetest.Get[string](t, open(t, dsn), "SELECT current_setting('default_transaction_read_only')") == value
-			})
-		}
-	}
-	storetest.ComesBack(t, open(t, dsn), set("on"), set("off"))
 }
 
 func TestPostgreSQLDeniesAccessWithoutThePassword(t *testing.T) {

@@ -20,9 +20,11 @@ import (
 // the same tables.
 func RefusedFor(t *testing.T, db, handle *sqlx.DB, parts ...string) {
 	t.Helper()
-	for _, use := range users() {
-		Assign(t, use(db)) // namespace, pin and key are there
-		Refused(t, use(handle), leasestore.ErrNotDurable, parts...)
+	for name, use := range Kinds(handle) {
+		Assign(t, Kinds(db)[name](sqlassigner.Config{})) // namespace, pin and key are there
+		for _, cfg := range []sqlassigner.Config{{}, Undurable} {
+			Refused(t, use(cfg), leasestore.ErrNotDurable, parts...)
+		}
 	}
 }
 
@@ -80,7 +82,7 @@ func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
 		t.Errorf("faults %q, want %q: %v", status.Faults, faults, err)
 	}
 	Refused(t, Beside(db), leasestore.ErrNotDurable, append(faults, "AllowUndurable")...)
-	Assign(t, users()["undurable Leased"](db))
+	Assign(t, Kinds(db)["Leased"](Undurable))
 	texts := log.Read()
 	if len(texts) != len(faults) {
 		t.Errorf("log %q, want %d warnings", texts, len(faults))
