@@ -82,7 +82,7 @@ func TestFaultsOfLeasesOnMariaDB(t *testing.T) {
 	b := mariaDB(testserver.MariaDB(t))
 	storetest.LeasesWithstandFaults(t, b)
 	prepared := b
-	prepared.Kill = nil
+	prepared.Kills = false
 	prepared.Open = func(t *testing.T, dsn string) *sqlx.DB { return openMariaDB(t, dsn+"?interpolateParams=false") }
 	t.Run("prepared statements", func(t *testing.T) { storetest.LeasesWithstandFaults(t, prepared) })
 }

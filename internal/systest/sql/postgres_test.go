@@ -33,12 +33,9 @@ func postgres(s *testserver.Server) storetest.Database {
 			dsn := strings.Replace(s.DSN(), "/postgres?", "/"+name+"?", 1)
 			return open(t, dsn), dsn
 		},
-		Open: open,
-		Addr: s.Addr(),
-		Kill: func(*testing.T) {
-			s.Kill9()
-			s.Restart()
-		},
+		Open:  open,
+		Addr:  s.Addr(),
+		Kills: true,
 		Down: func(*testing.T, string) (up func()) {
 			s.Kill9()
 			return func() { s.Restart() }

@@ -29,10 +29,10 @@ type Database struct {
 	// Down keeps the database from being written to, and may take down all others of the server
 	// with it, until up is called.
 	Down func(t *testing.T, dsn string) (up func())
+	// Kills: Down ends the server without warning, and up starts it again.
+	Kills bool
 	// Addr is the address of the server, as DSNs have it; "": the database has no connections.
 	Addr string
-	// Kill ends the server without warning and starts it again; nil: it has none, or a shared one.
-	Kill func(t *testing.T)
 	// Inside returns a handle whose connections are inside a transaction from the start. The test
 	// closes it.
 	Inside func(t *testing.T, dsn string) *sqlx.DB

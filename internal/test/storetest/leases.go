@@ -58,8 +58,10 @@ func (b Database) fixture(t *testing.T, dsn string) assignertest.StoreFixture {
 			return sqlassigner.LeaseStore(b.Open(t, dsn), name, sqlassigner.Config{})
 		},
 		Down:        func(t *testing.T) (up func()) { return b.Down(t, dsn) },
-		Kill:        b.Kill,
 		Unreachable: sqlassigner.ErrUnreachable,
+	}
+	if b.Kills {
+		f.Kill = func(t *testing.T) { b.Down(t, dsn)() }
 	}
 	if b.Addr != "" {
 		f.Through = func(w *assignertest.Wire) leasestore.Store {

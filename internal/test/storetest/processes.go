@@ -15,14 +15,24 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/process"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/segmenttest"
 )
 
 // childEnv holds the name of the assigner of a child process, or the key of Sticky, and the DSN.
 const childEnv = "UIDRING_STORETEST_CHILD"
 
-// Child is for TestMain: it does not return in a process that takeAtOnce has started. There it
-// takes a worker ID, prints it, and holds it until its standard input ends.
+// Child is for TestMain: it does not return in a process that takeAtOnce or RunSegments has started.
+// For takeAtOnce it takes a worker ID, prints it, and holds it until its standard input ends.
 func Child(open func(dsn string) (*sqlx.DB, error)) {
+	segmenttest.Child(func(arg string) (segment.Source, error) {
+		table, dsn, _ := strings.Cut(arg, " ")
+		db, err := open(dsn)
+		if err != nil {
+			return nil, err
+		}
+		return sources()[table](db, sqlassigner.Config{}), nil
+	})
 	var arg string
 	ok, err := process.Role(childEnv, &arg)
 	if !ok {
