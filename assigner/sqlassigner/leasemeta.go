@@ -137,9 +137,9 @@ func (l *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool,
 
 const sameMeta = " WHERE NAMESPACE = ? AND VERSION = ? AND TOKEN = ?"
 
-// mayBegin reports that there is no meta row. It runs the checks of LoadMeta before the row is
+// mayBegin returns a probe for no meta row. It runs the checks of LoadMeta before the row is
 // created, so that a rejected start leaves no row with its FIRST_WORKER_ID.
-func (l *leases) mayBegin(m leasestore.Meta) func(context.Context, *sqlx.Conn) (bool, error) {
+func (l *leases) mayBegin(m leasestore.Meta) probe {
 	return func(ctx context.Context, conn *sqlx.Conn) (bool, error) {
 		rows, err := l.like(ctx, conn)
 		if err != nil || rows[l.namespace] != nil {

@@ -88,11 +88,6 @@ func TestGaleraIsRefusedOrWarnedAbout(t *testing.T) {
 	}
 }
 
-func TestMariaDBWithoutAFreeConnectionNamesTheLimit(t *testing.T) {
-	s := testserver.MariaDB(t, "--max-connections=10")
-	storetest.NoConnectionLeft(t, mariaDB(s))
-}
-
 func TestReadOnlyMariaDBIsRefusedUntilItTakesWrites(t *testing.T) {
 	s := testserver.MariaDB(t)
 	db, dsn := mariaDB(s).Applied(t)

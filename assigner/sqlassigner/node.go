@@ -18,7 +18,8 @@ type nodes struct {
 
 // assign checks durability, the tables and the pin, and then runs take, which returns the worker ID
 // of a lease.
-func (a *nodes) assign(ctx context.Context, d assigner.Domain, l *nodeLease, take func(context.Context, *sqlx.Conn) (int64, error)) (assigner.Lease, error) {
+func (a *nodes) assign(ctx context.Context, d assigner.Domain, l *nodeLease,
+	take func(context.Context, *sqlx.Conn) (int64, error)) (assigner.Lease, error) {
 	err := a.store.do(ctx, "take a worker ID", func(ctx context.Context, conn *sqlx.Conn) (err error) {
 		if err := a.store.checkDurable(ctx, conn, tablesOf(schema.Nodes), "worker IDs"); err != nil {
 			return err

@@ -109,13 +109,14 @@ func (s *store) try(ctx context.Context, f func(context.Context, *sqlx.Conn) err
 	return err
 }
 
+// A probe reads whether a statement could change a row now. Processes that compete for a row then
+// notice a change without waiting for the lock on the row.
+type probe func(ctx context.Context, conn *sqlx.Conn) (bool, error)
+
 // swap runs a statement that changes at most one row of t, in autocommit, and reports whether it
-// changed one. swap does not retry a statement that may have taken effect: the retry would meet the
-// changed row and report false.
-//
-// ready, unless nil, reads whether the statement could change a row now. Processes that compete for
-// a row then notice a change without waiting for the lock on the row.
-func (s *store) swap(ctx context.Context, what string, t table, ready func(context.Context, *sqlx.Conn) (bool, error), statement string, args ...any) (bool, error) {
+// changed one. ready, unless nil, comes first. swap does not retry a statement that may have taken
+// effect: the retry would meet the changed row and report false.
+func (s *store) swap(ctx context.Context, what string, t table, ready probe, statement string, args ...any) (bool, error) {
 	return ask(ctx, s, what, func(ctx context.Context, conn *sqlx.Conn) (bool, error) {
 		if ready != nil {
 			if ok, err := ready(ctx, conn); !ok || err != nil {
@@ -145,8 +146,8 @@ func (s *store) exec(ctx context.Context, conn *sqlx.Conn, statement string, arg
 	return result.RowsAffected()
 }
 
-// count returns a func that reports whether a table has so many rows.
-func (s *store) count(rows int, from string, args ...any) func(context.Context, *sqlx.Conn) (bool, error) {
+// count returns a probe for so many rows.
+func (s *store) count(rows int, from string, args ...any) probe {
 	return func(ctx context.Context, conn *sqlx.Conn) (bool, error) {
 		var found int
 		err := conn.QueryRowxContext(ctx, s.sql("SELECT COUNT(*) FROM "+from), args...).Scan(&found)

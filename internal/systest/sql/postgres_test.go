@@ -114,10 +114,6 @@ func filesRun(t *testing.T, b storetest.Database) {
 	storetest.Assign(t, storetest.Sticky(db))
 }
 
-func TestPostgreSQLWithoutAFreeConnectionNamesTheLimit(t *testing.T) {
-	storetest.NoConnectionLeft(t, postgres(testserver.PostgreSQL(t, "-c", "max_connections=10")))
-}
-
 func TestUndurablePostgreSQLIsRefusedOrWarnedAbout(t *testing.T) {
 	s := testserver.PostgreSQL(t)
 	db, dsn := postgres(s).Applied(t)

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -143,15 +142,6 @@ func TestReadOnlySQLiteIsRefused(t *testing.T) {
 		for _, a := range []assigner.Assigner{storetest.Disposable(db), storetest.Sticky(db), storetest.Leased(db)} {
 			storetest.Refused(t, a, sqlassigner.ErrAccessDenied)
 		}
-	}
-}
-
-func TestSQLiteFileInAMissingFolderIsUnreachable(t *testing.T) {
-	db := open(t, durable(filepath.Join(t.TempDir(), "absent", "worker.db")))
-	_, err := storetest.TryAssign(t, storetest.Disposable(db), time.Minute)
-	storetest.WantError(t, err, sqlassigner.ErrUnreachable, "check that the file and its folder exist")
-	if errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Assign: %v, want an error at once", err)
 	}
 }
 

@@ -96,18 +96,6 @@ func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
 	}
 }
 
-// NoConnectionLeft takes all connections of a server.
-func NoConnectionLeft(t *testing.T, b Database) {
-	db, dsn := b.Applied(t)
-	var err error
-	for err == nil {
-		_, err = db.Connx(t.Context()) // the handle's end closes it
-	}
-	for _, use := range Kinds(b.Open(t, dsn)) {
-		RefusedForNow(t, use, sqlassigner.ErrUnreachable, "max_connections")
-	}
-}
-
 // A Denial is a handle that no assigner gets a worker ID over: the error is Is, and its text has
 // Says.
 type Denial struct {
