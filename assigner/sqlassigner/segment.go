@@ -54,7 +54,7 @@ type counters struct {
 	// The columns: the name of a counter, the next number or the last number given out, and delta
 	// and remainder of the IDs. The last two may be numbers.
 	name, number, delta, remainder string
-	also                           string // what a change of a row sets, too
+	also                           string // columns that a change of a row sets, too
 	last                           int64  // 1: the row has the last number
 	part, parts                    int64  // remainder and delta of all rows; 0 parts: rows are created as for Java
 }

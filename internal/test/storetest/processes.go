@@ -22,8 +22,9 @@ import (
 // childEnv holds the name of the assigner of a child process, or the key of Sticky, and the DSN.
 const childEnv = "UIDRING_STORETEST_CHILD"
 
-// Child is for TestMain: it does not return in a process that takeAtOnce or RunSegments has started.
-// For takeAtOnce it takes a worker ID, prints it, and holds it until its standard input ends.
+// Child is for TestMain: it does not return in a process that takeAtOnce or RunSegments has
+// started. For takeAtOnce it takes a worker ID, prints it, and holds it until its standard input
+// ends.
 func Child(open func(dsn string) (*sqlx.DB, error)) {
 	segmenttest.Child(func(arg string) (segment.Source, error) {
 		table, dsn, _ := strings.Cut(arg, " ")
