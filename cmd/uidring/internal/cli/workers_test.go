@@ -158,7 +158,7 @@ func TestListPrintsRows(t *testing.T) {
 		t.Errorf("%+v, want worker 0 with ID %d", row, id)
 	}
 	out := quietly(t, "workers", "list")
-	for _, want := range []string{"held", `host\x1b[31m 1`, strconv.FormatInt(row.Fence, 10), row.Expires.Format(time.RFC3339)} {
+	for _, want := range []string{"held", `host\x1b[31m 1`, strconv.FormatInt(row.Fence, 10), row.Expires.Format(time.RFC3339), "s left  host"} {
 		if !strings.Contains(out, want) || strings.ContainsAny(out, "\x1b\t") {
 			t.Errorf("%q is not in, or escapes or tabs in\n%q", want, out)
 		}

@@ -183,6 +183,10 @@ func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 func (s *Service) makeStore(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
+	slow := time.AfterFunc(time.Second, func() {
+		s.logger.Warn("waiting for the store to answer", "store", s.store.String(), "longest", storeTimeout-time.Second)
+	})
+	defer slow.Stop()
 	err := s.checkStore(ctx)
 	if err == nil && s.cfg.CreateSchema {
 		groups := []schema.Group{schema.Leases}
