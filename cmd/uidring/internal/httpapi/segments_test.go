@@ -63,7 +63,7 @@ func TestSegmentDraws(t *testing.T) {
 		}
 	}
 	call(s, segmentsPath+"a")
-	testkit.Until(t, "the second range", func() bool { return s.cfg.Segments.All()[0].Stats().Ranges == 2 })
+	testkit.Until(t, "the second range", func() bool { return s.cfg.Segments.All()[0].Stats().Remaining == 1894 })
 	wantMetrics(t, s,
 		`uidring_http_requests_total{code="200",route="/v1/segments/{name}"} 5`,
 		`uidring_http_requests_total{code="404",route="/v1/segments/{name}"} 1`,
