@@ -51,8 +51,7 @@ func (s *Server) badN(n string) *problem {
 	return badRequest.because("Parameter n is %q, allowed: 1 to %d.", excerpt(n), s.batch)
 }
 
-// draw answers with all n IDs, or one without n, or with a problem. HEAD draws no IDs, so its
-// answer has no Content-Length.
+// draw answers with all n IDs, or one without n, or with a problem.
 func (s *Server) draw(w http.ResponseWriter, r *http.Request, c *client, query url.Values, from *supply) *problem {
 	n, shape := 1, one
 	if query.Has("n") {
@@ -65,14 +64,6 @@ func (s *Server) draw(w http.ResponseWriter, r *http.Request, c *client, query u
 	f, p := negotiate(r, query, shape)
 	if p != nil {
 		return p
-	}
-	if r.Method == http.MethodHead {
-		if p := c.spend(1); p != nil {
-			return p
-		}
-		w.Header().Set("Content-Type", f.contentType)
-		w.WriteHeader(http.StatusOK)
-		return nil
 	}
 	if p := c.spend(n); p != nil {
 		return p
