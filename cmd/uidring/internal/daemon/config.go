@@ -39,9 +39,9 @@ type Config struct {
 	StoreURL, Namespace string
 	// CreateSchema creates the missing parts of the store.
 	CreateSchema bool
-	// KnownStores is a folder that lists the stores of this host that the service has used. With it
-	// the service notices a lost store, or a second one. The service creates the folder, which has
-	// to be outside of the stores. Empty: no list.
+	// KnownStores is a folder with a note of the store of this host that each namespace has used
+	// last. With it the service notices a lost store, or a second one. The service creates the
+	// folder, which has to be outside of the stores. Empty: no notes.
 	KnownStores string
 	// NewStore creates a store where Run would otherwise return ErrSecondStore.
 	NewStore bool

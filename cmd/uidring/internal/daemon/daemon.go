@@ -39,7 +39,7 @@ type Service struct {
 	store       *storeurl.Store
 	storeCalls  dashboard.StoreCalls
 	storeID     string                           // ID of the namespace; "" if unknown
-	known       []knownStore                     // stores of this host that were used before
+	known       knownStore                       // the store of this host that the namespace used last
 	segments    *segments.Set                    // the segments of Config.Segments
 	leases      leases                           // the namespaces of Config.Leases
 	certificate *atomic.Pointer[tls.Certificate] // nil: no TLS
