@@ -36,24 +36,15 @@ func database(t *testing.T, kind, url string) {
 	}
 }
 
-// databases start an empty one with all tables.
-var databases = map[string]func(*testing.T) string{"MariaDB": mariaDB, "PostgreSQL": postgreSQL, "SQLite": sqlite}
+func TestSchemaAppliesToEachDatabase(t *testing.T) {
+	sqlite(t)
+	database(t, "mysql", mariaDBWith(t, "ALL"))
+	database(t, "postgres", "postgres://postgres@"+testserver.PostgreSQL(t).Addr()+"/postgres?sslmode=disable")
+}
 
 func sqlite(t *testing.T) string {
 	url := (&url.URL{Scheme: "sqlite", Path: filepath.Join(testserver.DiskFolder(t), "data", "ids.db")}).String()
 	database(t, "sqlite", url)
-	return url
-}
-
-func mariaDB(t *testing.T) string {
-	url := mariaDBWith(t, "ALL")
-	database(t, "mysql", url)
-	return url
-}
-
-func postgreSQL(t *testing.T) string {
-	url := "postgres://postgres@" + testserver.PostgreSQL(t).Addr() + "/postgres?sslmode=disable"
-	database(t, "postgres", url)
 	return url
 }
 
