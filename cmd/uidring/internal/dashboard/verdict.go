@@ -37,7 +37,7 @@ const recently = 10 * time.Second
 type situation struct {
 	stats   cached.Stats
 	unready string // name of the problem of /readyz; "": none
-	refusal string // name of the problem of the last request for an ID; "": none
+	refusal string // name of the problem of the last request without IDs in the last seconds; "": none
 	store   string // of worker IDs
 	outage  outage // of the store
 	limits  limits
@@ -156,7 +156,7 @@ func refusing(s situation) (verdict, bool) {
 	switch {
 	case rejected > 0:
 		v := verdict{warn, "Issuing, not to all", "", count(int(rejected), "request") + " in the last 10 s got no ID.", "uidringrejectedtakes"}
-		if s.refusal != "" {
+		if s.refusal != "" && s.refusal != "no-lease" { // which is over, see noIDs
 			why := reasonFor(s.refusal)
 			v.More, v.Detail, v.Book = ": "+why.title, v.Detail+" "+why.detail, why.book
 		}

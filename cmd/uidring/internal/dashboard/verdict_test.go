@@ -55,6 +55,8 @@ func TestVerdicts(t *testing.T) {
 			verdict{warn, "Issuing, not to all", ": ID time is too far ahead", "7 requests in the last 10 s got no ID. " + tooFast, "uidringahead"}},
 		{"a rare reason", func(s *situation) { s.rejected, s.refusal = 7, "none-ready" },
 			verdict{warn, "Issuing, not to all", ": none ready", "7 requests in the last 10 s got no ID. The log of the server says why.", noTakes}},
+		{"some were rejected in an outage that is over", func(s *situation) { s.rejected, s.refusal = 7, "no-lease" },
+			verdict{warn, "Issuing, not to all", "", "7 requests in the last 10 s got no ID.", noTakes}},
 		{"one was rejected", func(s *situation) { s.rejected = 1 }, verdict{warn, "Issuing, not to all", "", "1 request in the last 10 s got no ID.", noTakes}},
 		{"the store is down", func(s *situation) { s.outage, s.stats.WindowLasts = refused, 22900*time.Millisecond },
 			verdict{warn, "Store unreachable", ", IDs for another 22 s", silent, noStore}},

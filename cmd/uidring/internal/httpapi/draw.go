@@ -71,6 +71,9 @@ func (s *Server) draw(w http.ResponseWriter, r *http.Request, c *client, query u
 	b := s.batches.Get().(*batch)
 	defer s.batches.Put(b)
 	if err := from.reserve(r.Context(), b, n); err != nil {
+		if r.Context().Err() == nil {
+			from.refusal.Store(&shortage{err, time.Now()})
+		}
 		return ofTake(err)
 	}
 	c.drew(n)
@@ -116,9 +119,10 @@ type supply struct {
 	passing  error // the error of Reserve that a request waits for
 	pace     *pace
 	shortage atomic.Pointer[shortage] // nil: the last request got its IDs
+	refusal  atomic.Pointer[shortage] // of the last request that got none; nil: each got its IDs
 }
 
-// A shortage is the error with which an issuer rejected the last request for IDs.
+// A shortage is the error with which a request for IDs was refused.
 type shortage struct {
 	err error
 	at  time.Time
