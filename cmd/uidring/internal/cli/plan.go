@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -20,7 +19,7 @@ func newPlan(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan --rate N",
 		Short: "Find a layout for a rate, a number of processes and a number of years",
-		Long: "plan shows for each layout whether it is sufficient (\"will do\"), the part of each field that is left over, and\n" +
+		Long: "plan shows for each layout whether it is sufficient (\"will do\"), the number of values of each field, and\n" +
 			"when it ends. The layout fitted is made for the given numbers. Give rate and processes of the largest datacenter.\n\n" +
 			"Worker IDs are leased: the layout needs twice as many as processes, since a killed process keeps its own for two\n" +
 			"windows. plan prefers the first sufficient layout. The exit code is 1 when none is sufficient.",
@@ -121,15 +120,7 @@ func printPlan(w io.Writer, rows []judged) {
 		case !r.WillDo:
 			verdict = "no: " + strings.Join(r.Faults, "; ")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Layout, room(r.Rate), room(r.Workers), room(r.Datacenters),
+		fmt.Fprintf(w, "%s\t%s\t%.0f\t%.0f\t%.0f\t%s\t%s\n", r.Name, r.Layout, r.Rate, r.Workers, r.Datacenters,
 			r.Ends.Format(time.DateOnly), verdict)
 	}
-}
-
-// room formats the size of a field, and the part of it that is left.
-func room(r plan.Room) string {
-	if r.Needed > r.Has {
-		return fmt.Sprintf("%.0f (too few)", r.Has)
-	}
-	return fmt.Sprintf("%.0f (%.0f%% left)", r.Has, math.Floor(r.Left()))
 }

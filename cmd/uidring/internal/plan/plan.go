@@ -1,4 +1,4 @@
-// Package plan finds layouts that are sufficient for a workload, and the room that they leave.
+// Package plan finds layouts that are sufficient for a workload.
 package plan
 
 import (
@@ -51,33 +51,23 @@ func (n Need) end() time.Time { return n.Start.Add(time.Duration(n.Years * float
 // perProcess returns the rate of one process.
 func (n Need) perProcess() float64 { return n.Rate / float64(n.Processes) }
 
-// A Verdict is the result of Judge.
+// A Verdict is the result of Judge, with the number of values of each field.
 type Verdict struct {
 	Layout      bitsalloc.Layout `json:"layout"`
 	Ends        time.Time        `json:"ends"` // when delta is used up
-	Workers     Room             `json:"workers"`
-	Datacenters Room             `json:"datacenters"`
-	Rate        Room             `json:"ratePerProcess"` // IDs per second of one process
+	Workers     float64          `json:"workers"`
+	Datacenters float64          `json:"datacenters"`
+	Rate        float64          `json:"ratePerProcess"` // IDs per second of one process
 	Faults      []string         `json:"faults"`         // why the layout is not sufficient; none: it is
 }
-
-// Room is the number of values that a need takes of a field, and the number that the field has.
-type Room struct {
-	Needed float64 `json:"needed"`
-	Has    float64 `json:"has"`
-}
-
-// Left returns the unused part of the field in percent, below 0 if the field is too small.
-func (r Room) Left() float64 { return 100 * (r.Has - r.Needed) / r.Has }
 
 // Judge compares the fields of an allocator with a need.
 func (n Need) Judge(alloc *bitsalloc.Allocator) Verdict {
 	v := Verdict{
 		Layout: alloc.Layout(), Ends: alloc.Expires(),
-		Workers:     Room{n.workers(), float64(alloc.MaxWorkerID() + 1)},
-		Datacenters: Room{float64(n.Datacenters), float64(alloc.MaxDatacenterID() + 1)},
-		Faults:      []string{},
-		Rate:        Room{n.perProcess(), float64(alloc.MaxSequence()+1) / alloc.Layout().Unit.Seconds()},
+		Workers: float64(alloc.MaxWorkerID() + 1), Datacenters: float64(alloc.MaxDatacenterID() + 1),
+		Rate:   float64(alloc.MaxSequence()+1) / alloc.Layout().Unit.Seconds(),
+		Faults: []string{},
 	}
 	fault := func(format string, args ...any) { v.Faults = append(v.Faults, fmt.Sprintf(format, args...)) }
 	if n.Start.Before(alloc.Epoch()) {
@@ -86,14 +76,14 @@ func (n Need) Judge(alloc *bitsalloc.Allocator) Verdict {
 	if v.Ends.Before(n.end()) {
 		fault("its time ends in %s", v.Ends.Format("2006-01"))
 	}
-	if v.Workers.Needed > v.Workers.Has {
-		fault("%.0f worker IDs, needs %.0f", v.Workers.Has, v.Workers.Needed)
+	if n.workers() > v.Workers {
+		fault("%.0f worker IDs, needs %.0f", v.Workers, n.workers())
 	}
-	if v.Datacenters.Needed > v.Datacenters.Has {
-		fault("%.0f datacenters, needs %.0f", v.Datacenters.Has, v.Datacenters.Needed)
+	if float64(n.Datacenters) > v.Datacenters {
+		fault("%.0f datacenters, needs %d", v.Datacenters, n.Datacenters)
 	}
-	if v.Rate.Needed > v.Rate.Has {
-		fault("%.0f IDs a second of a process, needs %.0f", v.Rate.Has, math.Ceil(v.Rate.Needed))
+	if n.perProcess() > v.Rate {
+		fault("%.0f IDs a second of a process, needs %.0f", v.Rate, math.Ceil(n.perProcess()))
 	}
 	return v
 }
