@@ -145,7 +145,11 @@ func (l *listing) print(w io.Writer) {
 	l.printStore(w)
 	fmt.Fprintln(w, "\nWORKER\tSTATE\tFENCE\tFENCE TIME\tAHEAD\tEXPIRES\tLEASE\tOWNER")
 	for _, r := range l.Workers {
+		expires := r.Expires.Format(time.RFC3339)
+		if r.State == "free" && !r.Expires.After(l.Now) { // a free row in quarantine has a time
+			expires = "-"
+		}
 		fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.Worker, r.State, r.Fence, r.FenceTime.Format(time.RFC3339), l.ahead(r.FenceTime),
-			r.Expires.Format(time.RFC3339), l.lease(r), printable(r.Owner))
+			expires, l.lease(r), printable(r.Owner))
 	}
 }

@@ -17,7 +17,7 @@ import (
 const storeTimeout = 10 * time.Second
 
 // A Config configures a Service. No field has a default. Errors use the names of the command's
-// settings for the fields, but those of Generator.
+// settings for the fields; mistakes in Generator have its names.
 type Config struct {
 	// Settings are of the API. An address in Listen or AdminListen that other hosts reach requires
 	// TokenFile and CertFile, or Insecure.

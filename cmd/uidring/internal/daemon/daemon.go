@@ -184,7 +184,7 @@ func (s *Service) makeStore(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	slow := time.AfterFunc(time.Second, func() {
-		s.logger.Warn("waiting for the store to answer", "store", s.store.String(), "longest", storeTimeout-time.Second)
+		s.logger.Warn("waiting for the store to answer", "store", s.store.String(), "gives_up_in", storeTimeout-time.Second)
 	})
 	defer slow.Stop()
 	err := s.checkStore(ctx)

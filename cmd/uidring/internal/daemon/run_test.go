@@ -192,7 +192,7 @@ func TestRunSaysThatItWaitsForTheStore(t *testing.T) {
 	cfg.StoreURL = "mysql://ids@" + silent.Addr().String() + "/ids"
 	r := start(t, cfg, log, "waiting for the store to answer")
 	record := log.find("waiting for the store to answer")
-	if record["store"] != "mysql://"+silent.Addr().String()+"/ids" || record["longest"] != float64(9*time.Second) {
+	if record["store"] != "mysql://"+silent.Addr().String()+"/ids" || record["gives_up_in"] != float64(9*time.Second) {
 		t.Errorf("logged %v, want the store and the longest wait", record)
 	}
 	r.end(t)
