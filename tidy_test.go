@@ -34,7 +34,7 @@ var mayImport = map[string]string{
 	"metrics":     "assigner cached defaultgen segment",
 	"uidringtest": "uidring assigner",
 
-	"assigner/kvassigner":     "assigner assigner/leasestore golang.org/x/sync/errgroup",
+	"assigner/kvassigner":     "assigner assigner/leasestore segment golang.org/x/sync/errgroup",
 	"assigner/k8sassigner":    "assigner assigner/leasestore assigner/kvassigner",
 	"assigner/remoteassigner": "assigner assigner/leasestore",
 	"assigner/fileassigner":   "assigner assigner/leasestore segment internal/disk",

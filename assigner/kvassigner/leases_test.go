@@ -13,6 +13,8 @@ import (
 	"github.com/uidring/uidring/assigner/kvassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/segmenttest"
 )
 
 const namespace = "orders-1.eu_West"
@@ -39,6 +41,14 @@ func TestConformance(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestSegmentSourceConforms(t *testing.T) {
+	for _, twice := range []bool{false, true} {
+		m := newMemory()
+		m.twice = twice
+		segmenttest.Run(t, segmenttest.Fixture{Open: func(*testing.T) segment.Source { return kvassigner.SegmentSource(m) }})
 	}
 }
 

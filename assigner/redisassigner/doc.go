@@ -79,7 +79,7 @@
 // and +cluster|slots for a cluster. The meta rows of all namespaces share a key, so that a process
 // warns of another namespace with the same layout, epoch and datacenter.
 //
-// [SegmentSource] needs ~{uidring}:segments +time +info +config|get +hincrby.
+// [SegmentSource] needs ~{uidring}:segment +eval +hget +time +info +config|get.
 //
 // # Size
 //
