@@ -3,7 +3,6 @@ package k8sassigner
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math"
 	"regexp"
@@ -46,20 +45,11 @@ type metadata struct {
 
 // A spec repeats a row for kubectl and dashboards. This package reads the annotation only.
 type spec struct {
-	HolderIdentity       string     `json:"holderIdentity,omitempty"`
-	LeaseDurationSeconds int32      `json:"leaseDurationSeconds,omitempty"`
-	RenewTime            *microTime `json:"renewTime,omitempty"`
-	LeaseTransitions     int32      `json:"leaseTransitions,omitempty"`
+	HolderIdentity       string `json:"holderIdentity,omitempty"`
+	LeaseDurationSeconds int32  `json:"leaseDurationSeconds,omitempty"`
+	RenewTime            string `json:"renewTime,omitempty"`
+	LeaseTransitions     int32  `json:"leaseTransitions,omitempty"`
 }
-
-// A microTime is written as the API server expects: in UTC, with six decimals.
-type microTime time.Time
-
-func (t microTime) MarshalJSON() ([]byte, error) {
-	return json.Marshal(time.Time(t).UTC().Format("2006-01-02T15:04:05.000000Z07:00"))
-}
-
-func (t *microTime) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, (*time.Time)(t)) }
 
 // newLease returns the object for a key of package kvassigner. revision is "" or a result of Get.
 func (c *store) newLease(key string, value []byte, revision string, now time.Time) (lease, error) {
@@ -75,7 +65,7 @@ func (c *store) newLease(key string, value []byte, revision string, now time.Tim
 		if left := row.Expires.Sub(now); !row.Free() && left > 0 {
 			l.Spec.HolderIdentity = row.Owner
 			l.Spec.LeaseDurationSeconds = int32(min(math.Ceil(left.Seconds()), math.MaxInt32))
-			l.Spec.RenewTime = (*microTime)(&now)
+			l.Spec.RenewTime = now.UTC().Format("2006-01-02T15:04:05.000000Z") // six decimals, as the API server expects
 		}
 	}
 	return l, nil
@@ -95,7 +85,7 @@ func (c *store) metadata(key string) metadata {
 	namespace = labelValue(namespace)
 	return metadata{
 		Name:      fmt.Sprintf("uidring-%s-%s", namespace, suffix),
-		Namespace: c.cluster.Namespace,
+		Namespace: c.Namespace,
 		Labels:    map[string]string{labelManager: "uidring", labelNamespace: namespace, labelBlock: block},
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/kvassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/httpcall"
 )
 
 // LeaseStore returns the store of a namespace of worker IDs, for [assigner.Leased],
@@ -29,22 +30,20 @@ func LeaseStore(cluster Cluster, namespace string) leasestore.Store {
 }
 
 // A store keeps a key of package kvassigner in a Lease object.
-type store struct{ cluster Cluster }
-
-func (c *store) Check(string) error { return c.cluster.check() }
+type store struct{ Cluster }
 
 // String names the store in errors and log records.
 func (c *store) String() string {
-	return "Kubernetes at " + redact(c.cluster.URL) + ", namespace " + c.cluster.Namespace
+	return "Kubernetes at " + httpcall.Redact(c.URL) + ", namespace " + c.Namespace
 }
 
 func (c *store) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
 	var l lease
 	_, err = c.call(ctx, http.MethodGet, c.metadata(key).Name, nil, nil, &l)
-	switch {
-	case absent(err):
+	if absent(err) {
 		return nil, "", nil
-	case err != nil:
+	}
+	if err != nil {
 		return nil, "", err
 	}
 	return []byte(l.Metadata.Annotations[annotationRecord]), l.Metadata.revision(), nil
@@ -55,11 +54,11 @@ func (c *store) Put(ctx context.Context, key string, value []byte, revision stri
 	if err != nil {
 		return false, err
 	}
+	method, name := http.MethodPut, l.Metadata.Name
 	if revision == "" {
-		_, err = c.call(ctx, http.MethodPost, "", nil, l, nil)
-	} else {
-		_, err = c.call(ctx, http.MethodPut, l.Metadata.Name, nil, l, nil)
+		method, name = http.MethodPost, ""
 	}
+	_, err = c.call(ctx, method, name, nil, l, new(lease))
 	if absent(err) || is(err, "Conflict") || is(err, "AlreadyExists") {
 		return false, nil
 	}
@@ -103,7 +102,7 @@ func (c *store) Status(ctx context.Context) (leasestore.Status, error) {
 	now, err := c.call(ctx, http.MethodGet, anchor, nil, nil, &l)
 	if absent(err) {
 		l = lease{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{
-			Name: anchor, Namespace: c.cluster.Namespace, Labels: map[string]string{labelManager: "uidring"}}}
+			Name: anchor, Namespace: c.Namespace, Labels: map[string]string{labelManager: "uidring"}}}
 		if now, err = c.call(ctx, http.MethodPost, "", nil, l, &l); is(err, "AlreadyExists") {
 			now, err = c.call(ctx, http.MethodGet, anchor, nil, nil, &l)
 		}

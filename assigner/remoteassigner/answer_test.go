@@ -67,7 +67,7 @@ func TestLeaseStoreRefusesAnswersOfOthers(t *testing.T) {
 		"no result":               {200, [2]string{}, `{"result":null}`, false, "neither a result nor an error"},
 		"an unknown field":        {200, [2]string{}, `{"result":null,"since":1}`, false, `unknown field "since"`},
 		"a second answer":         {200, [2]string{}, `{"result":null}{}`, false, "more after the JSON object"},
-		"too long":                {200, [2]string{}, `{"result":null` + strings.Repeat(" ", 1<<20) + "}", false, "more than 1048576 bytes"},
+		"too long":                {200, [2]string{}, `{"result":null` + strings.Repeat(" ", 1<<20) + "}", true, "more than 1048576 bytes"},
 		"half an answer":          {200, [2]string{}, `{"result":{"Version":1`, false, "check the URL and proxies"},
 		"fewer bytes than said":   {200, [2]string{"Content-Length", "1000"}, `{"result":true}`, true, "cut off"},
 		"a redirect":              {307, [2]string{"Location", "http://127.0.0.1:1/"}, "", false, "redirects are not followed"},

@@ -3,13 +3,13 @@ package remoteassigner
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/httpcall"
 )
 
 // LeaseStore returns the store of a namespace that servers offer, for [assigner.Leased],
@@ -51,8 +51,7 @@ type store struct {
 func (s *store) String() string {
 	hosts := make([]string, len(s.urls))
 	for i, text := range s.urls {
-		u, _ := url.Parse(text)
-		hosts[i] = redact(u)
+		hosts[i] = httpcall.Redact(text)
 	}
 	return "leases of namespace " + s.namespace + " at " + strings.Join(hosts, ", ")
 }
