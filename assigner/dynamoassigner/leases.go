@@ -12,23 +12,15 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-// LeaseStore returns the store of a namespace in a table, for [assigner.Leased], [assigner.Auto]
-// and [assigner.Fenced]:
-//
-//	numbers := assigner.Leased(dynamoassigner.LeaseStore(client, "uidring", "orders"), assigner.LeaseConfig{})
-//
-// The table exists: create it with [Table]. It holds any number of namespaces. It may hold items of
-// other programs, whose partition keys do not begin with meta or worker.
-//
-// [kvassigner.LeaseStore] makes the store, and says which namespaces are allowed. The keys of the
-// items are
+// LeaseStore returns the store of a namespace in a table, see [kvassigner.LeaseStore]. The table
+// exists: create it with [Table]. It holds any number of namespaces. It may hold items of other
+// programs, whose partition keys do not begin with meta or worker. The keys of the items are
 //
 //   - pk meta, sk orders: the meta row; the name is in lower case here;
 //   - pk worker/orders, sk 0000000000000004/007: the row of worker 4,007.
 //
 // The items are never deleted. Their attributes are strings, which a time to live cannot expire.
-// The store returns an error when a write may have taken effect. Any number of goroutines may use
-// it at once.
+// The store returns an error when a write may have taken effect.
 func LeaseStore(client *dynamodb.Client, table, namespace string) leasestore.Store {
 	return kvassigner.LeaseStore(&items{client, table}, namespace)
 }

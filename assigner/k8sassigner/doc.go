@@ -9,8 +9,6 @@
 // The service account of the pods needs get, list, create and update on leases in its Kubernetes
 // namespace. docs/kubernetes in the repository has manifests.
 //
-// It depends on the standard library only.
-//
 // The API server acknowledges a write when a majority of etcd has it on disk, and replaces an
 // object only if the resourceVersion in the request is still the present one. The package reads
 // without a resourceVersion: the API server then shows every acknowledged write, and does not

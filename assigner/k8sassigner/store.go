@@ -13,18 +13,11 @@ import (
 	"github.com/uidring/uidring/internal/httpcall"
 )
 
-// LeaseStore returns the store of a namespace of worker IDs, for [assigner.Leased],
-// [assigner.Auto] and [assigner.Fenced]:
-//
-//	numbers := assigner.Leased(k8sassigner.LeaseStore(cluster, "orders"), assigner.LeaseConfig{})
-//
-// [kvassigner.LeaseStore] makes the store, and says which namespaces are allowed. Services that
-// share a namespace use the same Kubernetes namespace.
+// LeaseStore returns the store of a namespace of worker IDs, see [kvassigner.LeaseStore]. Services
+// that share a namespace use the same Kubernetes namespace.
 //
 // The store returns an error when a write may have taken effect, and does not retry it. Without a
 // deadline a call may wait for the API server as long as the client does.
-//
-// Any number of goroutines may use the store at once.
 func LeaseStore(cluster Cluster, namespace string) leasestore.Store {
 	return kvassigner.LeaseStore(&store{cluster}, namespace)
 }

@@ -88,8 +88,8 @@ func list[T any](ctx context.Context, l *leases, prefix string) ([]T, error) {
 	return values, nil
 }
 
-// swap writes the value that next returns for the stored value of the key, or for the zero value when
-// the key does not exist. It returns false if next does, also beside an error.
+// swap writes the value that next returns for the stored value of the key, or for the zero value
+// when the key does not exist. It returns false if next does, also beside an error.
 func swap[T any](ctx context.Context, l *leases, key string, next func(stored T) (T, bool, error)) (bool, error) {
 	mark := rand.Text()
 	for {

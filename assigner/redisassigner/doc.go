@@ -4,11 +4,10 @@
 //	numbers := assigner.Leased(redisassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{})
 //	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
 //
-// [SegmentSource] keeps counters of package segment.
+// [SegmentSource] keeps counters of package segment. The package is a module of its own.
 //
-// It is a module of its own, which keeps the client out of the library's dependencies. Prefer
-// leases from a database, etcd or a local disk if you have one: Redis may lose acknowledged writes,
-// and uniqueness then depends on clocks.
+// Prefer leases from a database, etcd or a local disk if you have one: Redis may lose acknowledged
+// writes, and uniqueness then depends on clocks.
 //
 // # Lossy store
 //
@@ -83,6 +82,5 @@
 //
 // # Size
 //
-// A renewal makes four requests. A row takes about 350 bytes. A claim reads up to 32 hashes of
-// 1,000 rows until it has found 256 expired rows, see package kvassigner.
+// A renewal makes four requests. A row takes about 350 bytes. For claims see package kvassigner.
 package redisassigner
