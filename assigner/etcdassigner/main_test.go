@@ -41,11 +41,8 @@ func TestMain(m *testing.M) {
 }
 
 func config(url string, opts ...grpc.DialOption) clientv3.Config {
-	return clientv3.Config{Endpoints: []string{url}, Logger: quiet(), DialOptions: opts}
+	return clientv3.Config{Endpoints: []string{url}, Logger: zap.NewNop(), DialOptions: opts}
 }
-
-// quiet keeps the client from writing of each call that fails.
-func quiet() *zap.Logger { return zap.NewNop() }
 
 // connect opens a client that ends with the test.
 func connect(t *testing.T, url string, opts ...grpc.DialOption) *clientv3.Client {

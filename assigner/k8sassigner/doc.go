@@ -37,7 +37,8 @@
 //   - A renewal, every 30 s by default, takes four requests. Each write is a revision of an object
 //     of about 1.3 kB in the etcd of the cluster, which the API server compacts.
 //   - The API server filters lists: it reads all Lease objects of the Kubernetes namespace. Use a
-//     Kubernetes namespace without other Lease objects for thousands of workers.
+//     Kubernetes namespace without other Lease objects for thousands of workers. Recover, which
+//     lists all rows at once, fails with more than about 200,000.
 //   - Processes that start at once compete for new worker IDs: a hundred first processes of a
 //     namespace took 48 s on two cores together with their API server and etcd.
 //

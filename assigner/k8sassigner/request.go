@@ -13,8 +13,8 @@ import (
 	"github.com/uidring/uidring/internal/httpcall"
 )
 
-// mostBytes bounds an answer. A page of 1,000 rows takes about a megabyte.
-const mostBytes = 64 << 20
+// mostBytes bounds an answer. A row takes about a kilobyte.
+const mostBytes = 256 << 20
 
 // A refusal is an answer of the API server that is not a success.
 type refusal struct {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/uidring/uidring/assigner/kvassigner"
@@ -58,34 +57,15 @@ func (c *store) Put(ctx context.Context, key string, value []byte, revision stri
 	return err == nil, err
 }
 
-// List starts again when a list takes so long that the API server forgets its first part.
-func (c *store) List(ctx context.Context, prefix string) ([]kvassigner.Entry, error) {
-	for {
-		entries, err := c.list(ctx, prefix)
-		if !is(err, "Expired") || ctx.Err() != nil {
-			return entries, err
-		}
+func (c *store) List(ctx context.Context, prefix string) (entries []kvassigner.Entry, err error) {
+	var all struct{ Items []lease }
+	if _, err := c.call(ctx, http.MethodGet, "", url.Values{"labelSelector": {selector(prefix)}}, nil, &all); err != nil {
+		return nil, err
 	}
-}
-
-func (c *store) list(ctx context.Context, prefix string) (entries []kvassigner.Entry, err error) {
-	query := url.Values{"labelSelector": {selector(prefix)}, "limit": {strconv.Itoa(kvassigner.BlockSize)}}
-	for {
-		var page struct {
-			Metadata struct{ Continue string }
-			Items    []lease
-		}
-		if _, err := c.call(ctx, http.MethodGet, "", query, nil, &page); err != nil {
-			return nil, err
-		}
-		for _, l := range page.Items {
-			entries = append(entries, kvassigner.Entry{Key: l.Metadata.Name, Value: []byte(l.Metadata.Annotations[annotationRecord])})
-		}
-		if page.Metadata.Continue == "" {
-			return entries, nil
-		}
-		query.Set("continue", page.Metadata.Continue)
+	for _, l := range all.Items {
+		entries = append(entries, kvassigner.Entry{Key: l.Metadata.Name, Value: []byte(l.Metadata.Annotations[annotationRecord])})
 	}
+	return entries, nil
 }
 
 // Status returns the time of the API server, and the UID of an object that Status creates once. It

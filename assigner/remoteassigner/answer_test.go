@@ -42,16 +42,11 @@ type fake struct {
 	leasestore.Store
 	status func() (leasestore.Status, error)
 	list   func() ([]leasestore.Row, error)
-	swap   func(ctx context.Context) (bool, error)
 }
 
 func (f fake) Status(context.Context) (leasestore.Status, error) { return f.status() }
 
 func (f fake) List(context.Context) ([]leasestore.Row, error) { return f.list() }
-
-func (f fake) Swap(ctx context.Context, _, _ leasestore.Row, _ time.Duration) (bool, error) {
-	return f.swap(ctx)
-}
 
 // An answer that is not the server's is an error of every method: a missing result is not false,
 // not an empty row and not an empty list.
@@ -202,7 +197,6 @@ func TestNewHandlerRefusesOtherRequests(t *testing.T) {
 		{"POST", "/v1/leases/orders/load", json, `{"workerID":7,"since":1}`, 400},
 		{"POST", "/v1/leases/orders/load", json, `{"workerID":7}{}`, 400},
 		{"POST", "/v1/leases/orders/swap", json, `{"old":{}}`, 400},
-		{"POST", "/v1/leases/orders/swap", json, `{"old":{},"next":{"Fence":-1}}`, 400},
 		{"POST", "/v1/leases/orders/swap-meta", json, `{"nextMeta":{}}`, 400},
 		{"POST", "/v1/leases/orders/swap", json, `{"old":{` + strings.Repeat(" ", 1<<20) + `}}`, 413},
 		{"POST", "/v1/leases/others/status", json, "{}", 404},
@@ -219,23 +213,6 @@ func TestNewHandlerRefusesOtherRequests(t *testing.T) {
 			t.Errorf("%s %s %q: %d, headers %v, %s, want %d and no-store", tt.method, tt.path, tt.kind, w.Code, w.Header(), w.Body, tt.status)
 		}
 	}
-}
-
-// The end of a context ends the call on the server, which need not notice it in time.
-func TestSwapEndsTheCallOfTheServerWithItsContext(t *testing.T) {
-	ended := make(chan struct{})
-	ctx, cancel := context.WithCancel(t.Context())
-	_, direct := serveFile(t)
-	s := offer(t, fake{Store: direct, swap: func(served context.Context) (bool, error) {
-		cancel()
-		<-served.Done()
-		close(ended)
-		return false, served.Err()
-	}})
-	if ok, err := s.Swap(ctx, leasestore.Row{}, leasestore.Row{Version: 1}, 0); ok || !errors.Is(err, context.Canceled) {
-		t.Errorf("Swap: %v, %v; want context.Canceled", ok, err)
-	}
-	<-ended
 }
 
 // A cache whose key is the URL alone answers a swap with the success of another process.

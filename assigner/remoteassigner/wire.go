@@ -72,14 +72,5 @@ func (q question) check(method string) error {
 	case q.WorkerID < 0 || q.N < 0:
 		return fmt.Errorf("workerID %d, n %d, allowed: 0 or more each", q.WorkerID, q.N)
 	}
-	rows := q.Rows
-	if q.Next != nil {
-		rows = append([]leasestore.Row{*q.Next}, rows...)
-	}
-	for _, r := range rows {
-		if r.WorkerID < 0 || r.Version < 0 || r.Fence < 0 {
-			return fmt.Errorf("row %d with version %d and fence %d, allowed: 0 or more each", r.WorkerID, r.Version, r.Fence)
-		}
-	}
 	return nil
 }
