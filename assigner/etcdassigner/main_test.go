@@ -16,6 +16,7 @@ import (
 	"github.com/uidring/uidring/assigner/etcdassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
@@ -48,11 +49,7 @@ func config(url string, opts ...grpc.DialOption) clientv3.Config {
 func connect(t *testing.T, url string, opts ...grpc.DialOption) *clientv3.Client {
 	t.Helper()
 	client, err := clientv3.New(config(url, opts...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close() })
-	return client
+	return testkit.Close(t, client, err)
 }
 
 // namespaces returns a func that opens empty namespaces on the members of a cluster.

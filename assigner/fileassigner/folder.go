@@ -162,10 +162,7 @@ func (f *folder) write() error {
 		return err
 	}
 	// A process that was killed may have left an incomplete file.
-	if err := f.root.Remove(newName); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	file, err := f.root.OpenFile(newName, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := f.root.OpenFile(newName, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}

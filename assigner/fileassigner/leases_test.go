@@ -80,8 +80,8 @@ func heldFolder(t *testing.T) (dir string, row leasestore.Row) {
 func TestFolderThatIsReplacedWhileInUseIsRefused(t *testing.T) {
 	for name, replace := range map[string]func(t *testing.T, dir, away string){
 		"moved":    func(*testing.T, string, string) {},
-		"emptied":  func(t *testing.T, dir, _ string) { mkdir(t, dir) },
-		"another":  func(t *testing.T, dir, _ string) { mkdir(t, dir); statusOf(t, dir) },
+		"emptied":  func(t *testing.T, dir, _ string) { copyFolder(t, dir, t.TempDir()) },
+		"another":  func(t *testing.T, dir, _ string) { copyFolder(t, dir, t.TempDir()); statusOf(t, dir) },
 		"its copy": func(t *testing.T, dir, away string) { copyFolder(t, dir, away) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -110,13 +110,6 @@ func TestFolderThatIsReplacedWhileInUseIsRefused(t *testing.T) {
 				t.Errorf("put back: %+v, %v, want %+v", got, err, row)
 			}
 		})
-	}
-}
-
-func mkdir(t *testing.T, dir string) {
-	t.Helper()
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -34,9 +34,7 @@
 //     min-replicas-to-write to 1 or more, and min-replicas-max-lag to less than MaxSkew.
 //
 // Pauses, crashes, late messages and lost commits then cause no duplicate IDs. A holder whose row
-// has changed or vanished gets an error at its next renewal: [leasestore.ErrFenceRegressed],
-// [leasestore.ErrRowMissing], [leasestore.ErrNamespaceRecreated], each with
-// [assigner.ErrWorkerRowLost].
+// has changed or vanished gets [assigner.ErrWorkerRowLost] at its next renewal.
 //
 // The costs:
 //
@@ -79,8 +77,6 @@
 // warns of another namespace with the same layout, epoch and datacenter.
 //
 // [SegmentSource] needs ~{uidring}:segment +eval +hget +time +info +config|get.
-//
-// # Size
 //
 // A renewal makes four requests. A row takes about 350 bytes. For claims see package kvassigner.
 package redisassigner
