@@ -42,14 +42,16 @@ func (t *items) Check(string) error {
 //
 // The table is ready a few seconds later.
 func Table(name string) *dynamodb.CreateTableInput {
-	in := &dynamodb.CreateTableInput{TableName: &name, BillingMode: types.BillingModePayPerRequest}
-	for _, key := range []struct {
-		name string
-		kind types.KeyType
-	}{{partition, types.KeyTypeHash}, {sort, types.KeyTypeRange}} {
-		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(key.name), KeyType: key.kind})
-		in.AttributeDefinitions = append(in.AttributeDefinitions,
-			types.AttributeDefinition{AttributeName: aws.String(key.name), AttributeType: types.ScalarAttributeTypeS})
+	return &dynamodb.CreateTableInput{
+		TableName:   &name,
+		BillingMode: types.BillingModePayPerRequest,
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: aws.String(partition), KeyType: types.KeyTypeHash},
+			{AttributeName: aws.String(sort), KeyType: types.KeyTypeRange},
+		},
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String(partition), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String(sort), AttributeType: types.ScalarAttributeTypeS},
+		},
 	}
-	return in
 }

@@ -71,20 +71,24 @@ func (c *store) newLease(key string, value []byte, revision string, now time.Tim
 	return l, nil
 }
 
+// split returns the values of the labels and the end of the name for a key or a prefix of package
+// kvassigner.
+func split(key string) (namespace, block, end string) {
+	folder, name, _ := strings.Cut(key, "/")
+	if folder == "meta" {
+		return labelValue(name), metaBlock, metaBlock
+	}
+	namespace, name, _ = strings.Cut(name, "/")
+	block, row, _ := strings.Cut(name, "/")
+	return labelValue(namespace), decimal(block), decimal(block + row)
+}
+
 // metadata returns the name and the labels for a key: uidring-orders-meta for meta/orders, and
 // uidring-orders-4007 for worker/orders/0000000000000004/007.
 func (c *store) metadata(key string) metadata {
-	namespace, block, suffix := strings.TrimPrefix(key, "meta/"), metaBlock, metaBlock
-	if rest, ok := strings.CutPrefix(key, "worker/"); ok {
-		var row string
-		namespace, rest, _ = strings.Cut(rest, "/")
-		block, row, _ = strings.Cut(rest, "/")
-		suffix = decimal(block + row)
-		block = decimal(block)
-	}
-	namespace = labelValue(namespace)
+	namespace, block, end := split(key)
 	return metadata{
-		Name:      fmt.Sprintf("uidring-%s-%s", namespace, suffix),
+		Name:      fmt.Sprintf("uidring-%s-%s", namespace, end),
 		Namespace: c.Namespace,
 		Labels:    map[string]string{labelManager: "uidring", labelNamespace: namespace, labelBlock: block},
 	}
@@ -92,16 +96,14 @@ func (c *store) metadata(key string) metadata {
 
 // selector returns the labels of the objects under a prefix of keys.
 func selector(prefix string) string {
-	rest, ok := strings.CutPrefix(prefix, "worker/")
-	if !ok {
+	switch namespace, block, _ := split(prefix); block {
+	case metaBlock:
 		return labelBlock + "=" + metaBlock
-	}
-	namespace, block, _ := strings.Cut(rest, "/")
-	namespace = labelValue(namespace)
-	if block == "" {
+	case "":
 		return labelNamespace + "=" + namespace + "," + labelBlock + "!=" + metaBlock
+	default:
+		return labelNamespace + "=" + namespace + "," + labelBlock + "=" + block
 	}
-	return labelNamespace + "=" + namespace + "," + labelBlock + "=" + decimal(strings.TrimSuffix(block, "/"))
 }
 
 // plain is the form of a namespace of worker IDs that can be part of names and labels of objects.

@@ -118,7 +118,7 @@ func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// serveFile serves a store that is neither Namespaced nor a Creator.
+// serveFile serves a store that is not Namespaced.
 func serveFile(t *testing.T) (handler http.Handler, store leasestore.Store) {
 	t.Helper()
 	store = fileassigner.LeaseStore(testserver.DiskFolder(t))

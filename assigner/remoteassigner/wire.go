@@ -14,8 +14,7 @@ import (
 // pathPrefix is followed by a namespace and the name of a method.
 const pathPrefix = "/v1/leases/"
 
-// mostBytes bounds a request and an answer. A row takes about 250 bytes; the rows of CreateFree
-// take about 100 kB.
+// mostBytes bounds a request and an answer. A row takes about 250 bytes.
 const mostBytes = 1 << 20
 
 // A question has the arguments of a method, each under the name of its kind.
@@ -27,7 +26,6 @@ type question struct {
 	Next     *leasestore.Row  `json:"next,omitempty"`
 	OldMeta  *leasestore.Meta `json:"oldMeta,omitempty"`
 	NextMeta *leasestore.Meta `json:"nextMeta,omitempty"`
-	Rows     []leasestore.Row `json:"rows,omitempty"`
 	TTL      time.Duration    `json:"ttl,omitempty"` // nanoseconds
 }
 
