@@ -19,7 +19,7 @@ import (
 // number of goroutines may use the source at once.
 func SegmentSource(kv KV) segment.Source { return counters{LeaseStore(kv, "segment").(*leases)} }
 
-type counters struct{ *leases }
+type counters struct{ store *leases }
 
 func (c counters) Advance(ctx context.Context, name string, n int64) (segment.Range, error) {
 	err := leasestore.CheckNamespace(name)
@@ -30,9 +30,9 @@ func (c counters) Advance(ctx context.Context, name string, n int64) (segment.Ra
 		return segment.Range{}, fmt.Errorf("kvassigner: counter %q: %w", name, err)
 	}
 	var last int64
-	_, err = swap(ctx, c.leases, "segment/"+name, func(stored int64) (int64, bool, error) {
+	_, err = swap(ctx, c.store, "segment/"+name, func(stored int64) (int64, bool, error) {
 		if n > math.MaxInt64-stored {
-			return 0, false, fmt.Errorf("%w: counter %q of %s has reached %d, allowed: 1 to %d", segment.ErrExhausted, name, c.about(), stored, int64(math.MaxInt64))
+			return 0, false, fmt.Errorf("%w: counter %q of %s has reached %d, allowed: 1 to %d", segment.ErrExhausted, name, c.store.about(), stored, int64(math.MaxInt64))
 		}
 		last = stored + n
 		return last, true, nil

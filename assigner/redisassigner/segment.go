@@ -45,7 +45,7 @@ type counters struct {
 	cfg    SegmentConfig
 }
 
-// Advance checks the server first, unless the call does not reach it because of its arguments.
+// Advance checks the server first, if the client is allowed.
 func (c *counters) Advance(ctx context.Context, name string, n int64) (segment.Range, error) {
 	if c.store.Check(name) == nil {
 		if err := c.durable(ctx); err != nil {
