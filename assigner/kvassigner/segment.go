@@ -13,7 +13,7 @@ import (
 // SegmentSource returns a source for package segment that keeps its counters in kv, under the keys
 // segment/…: the largest ID given out. The store must keep all acknowledged writes: unlike leases,
 // ranges have no quarantine that makes up for lost ones. After a restore call [segment.Recover]
-// before any process uses the counter.
+// before any process uses the counter. A write that the client sends twice may waste a range.
 //
 // The name of a counter has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Any
 // number of goroutines may use the source at once.

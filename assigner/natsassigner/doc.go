@@ -32,11 +32,9 @@
 //   - allow_direct is on, as in all buckets that were created by nats kv add or CreateKeyValue: any
 //     replica would answer reads. [StreamConfig] has it off; turn it off in an existing bucket with
 //     nats stream edit KV_uidring --no-allow-direct;
-//   - the storage is memory, or persist_mode is async;
-//   - rows may be deleted: by max_age, by max_msgs or max_bytes with discard old, or by a retention
-//     other than limits;
-//   - the stream is a mirror or has sources;
-//   - no_ack is on.
+//   - rows may be lost or deleted: by storage in memory, by persist_mode async, by no_ack, by
+//     max_age, by max_msgs or max_bytes with discard old, or by a retention other than limits;
+//   - the stream is a mirror or has sources.
 //
 // # Limits
 //
