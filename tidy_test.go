@@ -22,7 +22,7 @@ const module = "github.com/uidring/uidring"
 // imports a store. "uidring" is the root package.
 var mayImport = map[string]string{
 	"uidring": "", "bitsalloc": "", "ringbuffer": "", "schema": "", "client": "",
-	"internal/disk": "", "internal/original": "", "internal/generator": "uidring", "internal/storecall": "", "vmclock": "",
+	"internal/disk": "", "internal/original": "", "internal/generator": "uidring", "internal/storecall": "", "internal/httpcall": "", "vmclock": "",
 
 	"assigner/leasestore": "bitsalloc internal/storecall",
 	"assigner":            "bitsalloc assigner/leasestore internal/storecall",
@@ -35,9 +35,9 @@ var mayImport = map[string]string{
 	"metrics":     "assigner cached defaultgen segment",
 	"uidringtest": "uidring assigner",
 
-	"assigner/kvassigner":     "assigner assigner/leasestore golang.org/x/sync/errgroup",
-	"assigner/k8sassigner":    "assigner assigner/leasestore assigner/kvassigner",
-	"assigner/remoteassigner": "assigner assigner/leasestore",
+	"assigner/kvassigner":     "assigner assigner/leasestore segment golang.org/x/sync/errgroup",
+	"assigner/k8sassigner":    "assigner assigner/leasestore assigner/kvassigner internal/httpcall",
+	"assigner/remoteassigner": "assigner assigner/leasestore internal/httpcall",
 	"assigner/fileassigner":   "assigner assigner/leasestore segment internal/disk",
 	"assigner/sqlassigner": "bitsalloc assigner assigner/leasestore schema segment internal/disk internal/storecall " +
 		"github.com/jmoiron/sqlx github.com/go-sql-driver/mysql",
