@@ -229,7 +229,7 @@ func (s *Server) run(input []byte, program string, args ...string) error {
 func (s *Server) startProcess(cmd *exec.Cmd) (*process.Process, error) {
 	cmd.Dir = s.dir
 	if s.kind.as != nil {
-		runAs(cmd, s.kind.as)
+		process.RunAs(cmd, s.kind.as.uid, s.kind.as.gid)
 	}
 	return process.Start(cmd)
 }
