@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -28,9 +27,6 @@ type source struct {
 	files   map[string][]body
 	tmp     string
 	mutants []*mutant // number n is mutants[n-1]
-
-	mu     sync.Mutex
-	suites map[string]*suite // by folder and "race"
 }
 
 // goTool runs go on the module by itself: the workspace raises the versions of its dependencies.
@@ -47,7 +43,7 @@ func (t target) read(ctx context.Context, tmp string) (*source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("go list ./%s: %w", t.dir, err)
 	}
-	s := &source{target: t, files: make(map[string][]body), tmp: tmp, suites: make(map[string]*suite)}
+	s := &source{target: t, files: make(map[string][]body), tmp: tmp}
 	for name := range strings.FieldsSeq(string(out)) {
 		file := filepath.Join(t.dir, name)
 		src, err := os.ReadFile(file)
