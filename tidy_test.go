@@ -74,27 +74,6 @@ func TestDirectRequirements(t *testing.T) {
 	}
 }
 
-// TestReadmeProgramCompiles builds the program that the README shows.
-func TestReadmeProgramCompiles(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(readme), "```go\n")
-	program, _, found := strings.Cut(rest, "```")
-	if !found {
-		t.Fatal("README.md has no Go program")
-	}
-	dir := t.TempDir()
-	file := filepath.Join(dir, "main.go")
-	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := goTool(t, "build", "-o", filepath.Join(dir, "program"), file); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-}
-
 // goTool runs the go command on the root module alone.
 func goTool(t *testing.T, args ...string) (string, error) {
 	cmd := exec.CommandContext(t.Context(), "go", args...)
