@@ -62,32 +62,24 @@ func start(t testing.TB, k kind, args []string) *Server {
 		missing(t, k.name, k.apt)
 	}
 	s := &Server{t: t, kind: k, program: program, addr: FreeAddr(t), args: args}
-	if err := s.makeDir(); err != nil {
-		t.Fatalf("testserver: %s: %v", k.name, err)
-	}
+	err := s.makeDir()
 	t.Cleanup(func() {
 		s.Kill9()
 		if err := os.RemoveAll(s.dir); err != nil {
 			t.Errorf("testserver: %s: %v", k.name, err)
 		}
 	})
-	if err := s.prepare(); err != nil {
+	if err == nil && k.conf != nil {
+		err = os.WriteFile(s.path("conf"), []byte(k.conf(s)), 0o644)
+	}
+	if err == nil && k.prepare != nil {
+		err = k.prepare(s)
+	}
+	if err != nil {
 		t.Fatalf("testserver: prepare %s: %v", k.name, err)
 	}
 	s.up()
 	return s
-}
-
-func (s *Server) prepare() error {
-	if s.kind.conf != nil {
-		if err := os.WriteFile(s.path("conf"), []byte(s.kind.conf(s)), 0o644); err != nil {
-			return err
-		}
-	}
-	if s.kind.prepare != nil {
-		return s.kind.prepare(s)
-	}
-	return nil
 }
 
 // makeDir makes the server's folder. Its parents have to be passable for the user that the server
