@@ -103,9 +103,6 @@ func (s *Server) makeDir() error {
 // Addr returns host and port, "127.0.0.1:40123". They stay the same over restarts.
 func (s *Server) Addr() string { return s.addr }
 
-// Dir returns the folder that holds the server's data.
-func (s *Server) Dir() string { return s.dir }
-
 // DSN returns the address for clients: for MariaDB a DSN of go-sql-driver/mysql (user root, no
 // password, database uidring), for the others a URL.
 func (s *Server) DSN() string { return fmt.Sprintf(s.kind.url, s.addr) }
