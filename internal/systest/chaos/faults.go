@@ -186,9 +186,9 @@ func (r *run) copyRows(statements ...string) error {
 	return nil
 }
 
-// restore follows the run book for a restore: it cuts holders off from the database, puts the copies
-// of the tables back, and recovers the namespace. Holders that are stopped meanwhile find changed
-// fences afterwards.
+// restore follows the run book for a restore: it cuts holders off from the database, puts the
+// copies of the tables back, and recovers the namespace. Holders that are stopped meanwhile find
+// changed fences afterwards.
 func (r *run) restore() error {
 	r.network.Lock()
 	defer r.network.Unlock()

@@ -81,8 +81,8 @@ func (s *source) choose(ctx context.Context, names *regexp.Regexp) (compiled int
 // own.
 var place = regexp.MustCompile(`mutant_(\d+):`)
 
-// compile writes the files of the package with the mutants, and leaves mutants out that the compiler
-// refuses.
+// compile writes the files of the package with the mutants, and leaves mutants out that the
+// compiler refuses.
 func (s *source) compile(ctx context.Context) error {
 	for {
 		if err := s.write(); err != nil {
