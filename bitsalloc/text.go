@@ -2,7 +2,6 @@ package bitsalloc
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -36,15 +35,9 @@ func ParseLayout(text string) (Layout, error) {
 	}
 	l := Layout{Unit: time.Second}
 	widths, unit, given := strings.Cut(text, "@")
-	fields := []*uint8{&l.DeltaBits, &l.DatacenterBits, &l.WorkerBits, &l.SequenceBits}
-	parts := strings.Split(widths, "/")
-	ok := len(parts) == len(fields)
-	for i := 0; ok && i < len(fields); i++ {
-		n, err := strconv.ParseUint(parts[i], 10, 8)
-		*fields[i], ok = uint8(n), err == nil
-	}
+	_, err := fmt.Sscanf(widths, "%d/%d/%d/%d", &l.DeltaBits, &l.DatacenterBits, &l.WorkerBits, &l.SequenceBits)
+	ok := err == nil && strings.HasPrefix(l.String(), widths+"@") // Sscanf skips spaces and ignores the rest
 	if ok && given {
-		var err error
 		l.Unit, err = time.ParseDuration(unit)
 		ok = err == nil
 	}

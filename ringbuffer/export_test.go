@@ -1,7 +1,10 @@
 package ringbuffer
 
 // StartAt moves the indices of a new ring, so that tests reach their wrap.
-func (r *Ring) StartAt(index uint64) { r.startAt(index) }
+func (r *Ring) StartAt(index uint64) {
+	r.current.Load().index = index - 1
+	r.tail.Store(index)
+}
 
 // Index returns the index of the current block.
 func (r *Ring) Index() uint64 { return r.current.Load().index }

@@ -3,6 +3,7 @@ package ringbuffer
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 )
 
@@ -39,16 +40,10 @@ func New(slots int, handover func(left int)) (*Ring, error) {
 		return nil, fmt.Errorf("%w: %d slots, allowed: a power of two from 2 to %d", ErrInvalidSize, slots, maxSlots)
 	}
 	r := &Ring{slots: make([]atomic.Pointer[Block], slots), handover: handover}
-	r.startAt(0)
-	return r, nil
-}
-
-// startAt makes a used-up block current; the next Put puts the block with the given index.
-func (r *Ring) startAt(index uint64) {
-	none := &Block{index: index - 1}
+	none := &Block{index: math.MaxUint64} // used up; Put begins with index 0
 	none.next.Store(1)
 	r.current.Store(none)
-	r.tail.Store(index)
+	return r, nil
 }
 
 // slot returns the slot of an index.
