@@ -1,7 +1,6 @@
 package cached_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log"
@@ -46,26 +45,6 @@ func ExampleGenerator_Fill() {
 	n, err := g.Fill(ids)
 	fmt.Println(n, err, ids[0] < ids[999])
 	// Output: 1000 <nil> true
-}
-
-// A generator that may not run ahead has 8,192 IDs for each second. NextContext waits for the next
-// one.
-func ExampleGenerator_NextContext() {
-	g, err := cached.New(cached.Config{Assigner: assigner.Static(14), MaxAhead: time.Second, AllowReuse: true})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer g.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-
-	for range 10_000 {
-		if _, err := g.NextContext(ctx); err != nil {
-			log.Fatal(err)
-		}
-	}
-	fmt.Println(g.Stats().Issued)
-	// Output: 10000
 }
 
 // The errors of the package tell a passing shortage from a permanent one.
@@ -158,21 +137,4 @@ func ExampleGenerator_Reserve() {
 	}
 	fmt.Println(g.Stats().Issued)
 	// Output: 10000
-}
-
-// Rare events go to the alerts of a program. With a Logger, they are logged as well.
-func ExampleTrace() {
-	g, err := cached.New(cached.Config{
-		Assigner:   assigner.Static(19),
-		AllowReuse: true,
-		Trace: cached.Trace{
-			LeaseAssigned: func(grant assigner.Grant) { fmt.Println("worker", grant.WorkerID) },
-			LeaseLost:     func(workerID int64, err error) { fmt.Println("lost worker", workerID, err) },
-		},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer g.Close()
-	// Output: worker 19
 }
