@@ -47,29 +47,6 @@ func ExampleGenerator_Fill() {
 	// Output: 1000 <nil> true
 }
 
-// The errors of the package tell a passing shortage from a permanent one.
-func ExampleGenerator_Next() {
-	g, err := cached.New(cached.Config{Assigner: assigner.Static(15), MaxAhead: time.Minute, AllowReuse: true})
-	if err != nil {
-		log.Fatal(err)
-	}
-	for range 1_000_000 {
-		_, err = g.Next()
-		if errors.Is(err, cached.ErrTooFarAhead) {
-			fmt.Println("a million at once is more than a minute has")
-			break
-		}
-	}
-	if err := g.Close(); err != nil {
-		fmt.Println(err)
-	}
-	_, err = g.Next()
-	fmt.Println(err)
-	// Output:
-	// a million at once is more than a minute has
-	// cached: generator closed
-}
-
 // All mistakes are reported together.
 func ExampleConfig_Validate() {
 	err := cached.Config{

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/ringbuffer"
 )
 
@@ -293,7 +294,7 @@ func TestRingFollowsItsModel(t *testing.T) {
 	seed := rand.Uint64()
 	t.Log("seed", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	for range scaled(8000) {
+	for range testkit.Scaled(8000) {
 		steps := make([]byte, 2+random.IntN(120))
 		for i := range steps {
 			steps[i] = byte(random.Uint32())
