@@ -196,11 +196,10 @@ func (g *Generator) shortage() (failed bool, err error) {
 	return len(reasons) == len(g.parts), err
 }
 
-// reject counts and traces an error before a method returns it.
+// reject counts an error before a method returns it.
 func (g *Generator) reject(err error) error {
 	if err != nil && !errors.Is(err, ErrClosed) {
 		g.rejected.Add(1)
-		generator.Report(g.cfg.Logger, "TakeRejected", g.cfg.Trace.TakeRejected, err)
 	}
 	return err
 }
