@@ -38,7 +38,10 @@ func TestNewWaitsForMaxAheadWithUnfencedReusedWorkerID(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			cfg := cached.Config{Layout: bitsalloc.Default(), Epoch: bubbleEpoch(), Assigner: reused(), AllowReuse: true, MaxAhead: ahead, MaxStaleness: -1}
 			killed := open(t, cfg)
-			time.Sleep(700*time.Millisecond - time.Since(gentest.Start)) // New has not waited
+			if d := time.Since(gentest.Start); d > 0 {
+				t.Errorf("MaxAhead %v, AllowReuse: New took %v", ahead, d)
+			}
+			time.Sleep(700 * time.Millisecond)
 			var last int64
 			for id, err := killed.Next(); err == nil; id, err = killed.Next() {
 				last = id

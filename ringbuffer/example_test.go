@@ -52,27 +52,6 @@ func ExampleRing_TakeBlock() {
 	// 8 IDs from 64
 }
 
-func ExampleRing_Retire() {
-	ring, err := ringbuffer.New(4, nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for first := int64(8); first <= 32; first += 8 {
-		ring.Put(first, first+7)
-	}
-	ring.Take()
-
-	fmt.Println(ring.Retire(25), "retired")
-	id, _ := ring.Take()
-	fmt.Println(id)
-	fmt.Printf("%+v\n", ring.Counts())
-	// Output:
-	// 17 retired
-	// 26
-	// {Put:32 Issued:2 Retired:17 Remaining:13}
-}
-
 // The producer learns how many blocks are left, once per block.
 func ExampleNew() {
 	const padBelow = 2
