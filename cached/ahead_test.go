@@ -26,11 +26,14 @@ func TestRingIsFilledAsFarAsMaxAheadAllows(t *testing.T) {
 	for _, row := range []struct {
 		bound  time.Duration
 		blocks int
-		assign fakeassigner.AssignFunc
-	}{{time.Second, 1, fresh}, {3 * time.Second, 3, fresh}, {3999 * time.Millisecond, 3, fenced(1000)}, {8 * time.Second, 8, fresh}, {time.Hour, 8, fresh}} {
+		assign fakeassigner.AssignFunc // nil: a static worker ID
+	}{{time.Second, 1, nil}, {3 * time.Second, 3, fresh}, {3999 * time.Millisecond, 3, fenced(1000)}, {8 * time.Second, 8, nil}, {time.Hour, 8, nil}} {
 		testkit.Bubble(t, row.bound.String(), func(t *testing.T) {
-			g := inBubble(t, cached.Config{MaxAhead: row.bound, Assigner: &fakeassigner.Assigner{OnAssign: row.assign}})
-			s := g.Stats()
+			cfg := cached.Config{MaxAhead: row.bound}
+			if row.assign != nil {
+				cfg.Assigner = &fakeassigner.Assigner{OnAssign: row.assign}
+			}
+			s := inBubble(t, cfg).Stats()
 			if s.Remaining != row.blocks*16 || s.Ahead != time.Duration(row.blocks)*time.Second || time.Since(gentest.Start) > 0 {
 				t.Errorf("%d IDs, the newest %v ahead, want %d, %ds, at once", s.Remaining, s.Ahead, row.blocks*16, row.blocks)
 			}

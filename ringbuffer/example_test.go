@@ -25,13 +25,13 @@ func Example() {
 
 	id, ok := ring.Take()
 	fmt.Println(id, ok)
-	batch := make([]int64, 10)
-	fmt.Println(batch[:ring.TakeN(batch)])
+	first, n, ok := ring.TakeBlock(10) // fewer, since the block ends before
+	fmt.Println(first, n, ok)
 	fmt.Println(ring.Len(), "left")
 	// Output:
 	// 8 true
-	// [9 10 11 12 13 14 15 16 17 18]
-	// 29 left
+	// 9 7 true
+	// 24 left
 }
 
 func ExampleRing_TakeBlock() {

@@ -117,12 +117,9 @@ func (l *load) consume(t *testing.T, taker int) (taken []int64) {
 	}
 }
 
-// take fills buf by Take, TakeN or TakeBlock, and returns the number of IDs.
+// take fills buf by Take or TakeBlock, and returns the number of IDs.
 func (l *load) take(rng *rand.Rand, buf []int64) (n int) {
-	switch way := rng.IntN(4); {
-	case way == 0 && !l.single:
-		return l.TakeN(buf[:1+rng.IntN(5)])
-	case way == 1 && !l.single:
+	if !l.single && rng.IntN(2) == 0 {
 		first, n, _ := l.TakeBlock(1 + rng.IntN(len(buf)))
 		for i := range n {
 			buf[i] = first + int64(i)

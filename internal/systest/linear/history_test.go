@@ -20,7 +20,6 @@ type queue interface {
 	Peek() int64
 	Take() (id int64, ok bool)
 	TakeBlock(n int) (first int64, got int, ok bool)
-	TakeN(dst []int64) int
 }
 
 const (
@@ -69,7 +68,7 @@ func record(q queue, seed uint64) *history {
 			h.take(i, choice)
 		}
 	})
-	for h.takeOne(0) || h.takeN(0, 4) > 0 { // the rest
+	for h.takeOne(0) { // the rest
 	}
 	return h
 }
@@ -107,7 +106,7 @@ func (h *history) add(goroutine int, e event) {
 
 func (h *history) take(i, choice int) {
 	n := 1 + choice/16
-	switch choice % 4 {
+	switch choice % 2 {
 	case 0:
 		began := h.clock.Add(1)
 		first, got, ok := h.queue.TakeBlock(n)
@@ -116,8 +115,6 @@ func (h *history) take(i, choice int) {
 			s = step{take, span{first, first + int64(got) - 1}, int64(n)}
 		}
 		h.add(i, event{began: began, step: s})
-	case 1:
-		h.takeN(i, n)
 	default:
 		h.takeOne(i)
 	}
@@ -132,20 +129,6 @@ func (h *history) takeOne(i int) bool {
 	}
 	h.add(i, event{began: began, step: s})
 	return ok
-}
-
-// takeN records a TakeN as a take of each ID, since other takers may get IDs in between.
-func (h *history) takeN(i, n int) (got int) {
-	var dst [4]int64
-	began := h.clock.Add(1)
-	got = h.queue.TakeN(dst[:n])
-	for _, id := range dst[:got] {
-		h.add(i, event{began: began, step: step{take, span{id, id}, 1}})
-	}
-	if got < n {
-		h.add(i, event{began: began, step: step{kind: empty}})
-	}
-	return got
 }
 
 // operations returns all steps. A Retire becomes a drop for each block that it shortened, since
