@@ -52,21 +52,6 @@ func wideIn(unit time.Duration) bitsalloc.Layout {
 	return bitsalloc.Layout{DeltaBits: 40, WorkerBits: 3, SequenceBits: 20, Unit: unit}
 }
 
-func TestStepAheadIsNoticedWithinAMillisecond(t *testing.T) {
-	for _, unit := range units {
-		for policy := range defaultgen.GoOn + 1 {
-			synctest.Test(t, func(t *testing.T) {
-				var by atomic.Int64
-				g := openCarried(t, defaultgen.Config{Layout: wideIn(unit), OnClockBack: policy, Now: gentest.Skewed(&by)})
-				next(t, g)
-				by.Add(int64(time.Hour))
-				time.Sleep(time.Millisecond)
-				checkTime(t, next(t, g), time.Now().Add(time.Hour), unit)
-			})
-		}
-	}
-}
-
 // A unit ends on the nanosecond, though the clock is not read for each ID.
 func TestCarriedClockKeepsTheBordersOfUnits(t *testing.T) {
 	for _, unit := range units {

@@ -29,7 +29,7 @@ func losing() *fakeassigner.Assigner {
 	}
 }
 
-// From the half of the grant on, the generator asks for more, once.
+// From the half of the grant on, the generator asks for more, once, and beyond the grant at once.
 func TestGrantIsExtendedFromItsHalfOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
@@ -43,6 +43,10 @@ func TestGrantIsExtendedFromItsHalfOn(t *testing.T) {
 			if got, want := g.Stats().Limit > limit, ahead > 50*time.Second; got != want || want && store.Renewals.Load() != 1 {
 				t.Errorf("%v ahead: limit %d after %d, %d renewals", ahead, g.Stats().Limit, limit, store.Renewals.Load())
 			}
+		}
+		by.Store(int64(time.Hour))
+		if d := gentest.Elapsed(func() { wait(t, g) }); d != 0 {
+			t.Errorf("NextContext beyond the grant took %v", d)
 		}
 	})
 }
@@ -70,25 +74,4 @@ func TestLossIsNoStepBackOfTheClock(t *testing.T) {
 			checkAt(t, wait(t, g), last.Delta+1, 0)
 		})
 	}
-}
-
-// The generator asks for a delta beyond its grant at once.
-func TestGrantIsExtendedOnRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var by atomic.Int64
-		returned := make(chan struct{}) // an extension before that would give Next an ID
-		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100), OnRenew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
-			<-returned
-			return fakeassigner.Raise(ctx, g, used, want)
-		}}
-		g := open(t, defaultgen.Config{Assigner: store, Now: gentest.Skewed(&by)})
-		by.Store(int64(time.Hour))
-		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrLeaseExhausted) {
-			t.Errorf("Next beyond the grant: %v, want ErrLeaseExhausted", err)
-		}
-		close(returned)
-		if d := gentest.Elapsed(func() { wait(t, g) }); d != 0 {
-			t.Errorf("NextContext took %v", d)
-		}
-	})
 }
