@@ -38,7 +38,7 @@ func (g *Generator) handover(left int) {
 // have passed.
 func (g *Generator) padLoop() {
 	schedule := time.Tick(g.cfg.ScheduleInterval) // nil if that is 0
-	stale := time.Tick(staleTick(g.cfg.MaxStaleness))
+	stale := time.Tick(g.cfg.MaxStaleness / 4)
 	for {
 		changed := g.keeper.Changed() // before the pass, to miss no change
 		wake := g.wake

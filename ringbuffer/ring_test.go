@@ -59,4 +59,8 @@ func TestTakeBlockOfNothingChangesNothing(t *testing.T) {
 			t.Errorf("TakeBlock(%d) = %d, %d, %t, and %d IDs are left, want 0, 0, false and 2", n, first, got, ok, r.Len())
 		}
 	}
+	r.TakeBlock(2)
+	if first, got, ok := r.TakeBlock(1); first != 0 || got != 0 || ok {
+		t.Errorf("TakeBlock of an empty ring = %d, %d, %t, want 0, 0, false", first, got, ok)
+	}
 }

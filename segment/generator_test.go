@@ -218,10 +218,6 @@ func TestPausesBetweenRetriesGrow(t *testing.T) {
 					t.Errorf("pause %d was %v, want %v to %v", i, pause, most/2, most)
 				}
 			}
-			slices.Sort(pauses)
-			if n := len(pauses); n < 60 || pauses[n/2] < 600*time.Millisecond || pauses[n-2] < 900*time.Millisecond {
-				t.Errorf("%d pauses, half of them below %v, want them spread", n, pauses[n/2])
-			}
 		}
 	})
 }
