@@ -1,6 +1,7 @@
 package cached
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -69,11 +70,8 @@ func (g *Generator) reject(context.Context) error {
 	}
 	generator.Signal(g.wake)
 	err := g.admit(g.keeper.Current(), g.lastSecond+1)
-	switch {
-	case err == nil:
-		return ErrEmpty
-	case passing(err):
+	if passing(err) {
 		return fmt.Errorf("%w: %w", ErrEmpty, err)
 	}
-	return err
+	return cmp.Or(err, ErrEmpty)
 }
