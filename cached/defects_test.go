@@ -15,7 +15,8 @@ import (
 // of its issues. Other tests show more of them: TestEveryIDIsIssuedOnce (two callers get one ID
 // when the ring runs empty: 105, 26), TestNoIDLiesAboveTheFence (a refused pass burns a second: 96,
 // 42), TestNoIDIsStalerThanMaxStaleness (an ID has the time of the last padding: 8, 89, 97, 85),
-// TestWaitersDoNotSpin (a busy generator is hours ahead within minutes: the same), TestConformance (the default layout ended in November 2024: 100, 29; threads outlive destroy()).
+// TestWaitersDoNotSpin (a busy generator is hours ahead within minutes: the same), TestConformance
+// (the default layout ended in November 2024: 100, 29; threads outlive destroy()).
 
 // Issues 96, 42: a padding pass that finds the ring full burns a second.
 func TestFullRingBurnsNoTime(t *testing.T) {

@@ -41,8 +41,8 @@ func checkSpread(t *testing.T, layout bitsalloc.Layout, gap func() time.Duration
 
 // At each pace that is regular and not above one ID a unit, IDs spread over shards as counting
 // would spread them: exactly for powers of two, within 2 % for the others. At higher paces, regular
-// or not, powers of two up to 64 are exactly even still. Irregular gaps are drawn, with the pace for
-// their mean. The limits are four standard deviations of a fair draw.
+// or not, powers of two up to 64 are exactly even still. Irregular gaps are drawn, with the pace
+// for their mean. The limits are four standard deviations of a fair draw.
 func TestByDefaultIDsSpreadOverShardsAsCountingWould(t *testing.T) {
 	wide := bitsalloc.Layout{DeltaBits: 31, DatacenterBits: 2, WorkerBits: 17, SequenceBits: 13, Unit: time.Second}
 	asCounting, asDrawn := map[int64]int{2: 0, 16: 0, 64: 0, 1024: 0, 3: 106, 10: 32}, map[int64]int{2: 0, 16: 0, 64: 0, 3: 238, 10: 151}

@@ -222,6 +222,43 @@ func TestPausesBetweenRetriesGrow(t *testing.T) {
 	})
 }
 
+// Ranges last 16 minutes. The store answers again just before the last ID of each, and then fails
+// for an hour without IDs.
+func TestSizeOfRangesStaysInOutages(t *testing.T) {
+	for name, cfg := range map[string]segment.Config{"to more": {Step: 16, MaxStep: 1600}, "to less": {Step: 1, MaxStep: 16}} {
+		testkit.Bubble(t, name, func(t *testing.T) {
+			var down atomic.Bool
+			source := &scripted{before: while(&down)}
+			cfg.Source = source
+			g := open(t, cfg)
+			minutes := func(n int, failing bool) {
+				for id := range n {
+					down.Store(failing)
+					take(t, g, 1)
+					time.Sleep(58 * time.Second)
+					down.Store(failing && id%16 < 14)
+					time.Sleep(2 * time.Second)
+				}
+			}
+			minutes(64, false)
+			before := len(source.calls())
+			minutes(64, true)
+			down.Store(true)
+			for range g.Stats().Remaining {
+				take(t, g, 1)
+				time.Sleep(time.Minute)
+			}
+			time.Sleep(time.Hour)
+			down.Store(false)
+			time.Sleep(time.Second) // until the next retry
+			minutes(40, false)      // two ranges end
+			if sizes := source.calls()[before:]; slices.Min(sizes) != 16 || slices.Max(sizes) != 16 {
+				t.Errorf("ranges of %v IDs, want 16 as before", sizes)
+			}
+		})
+	}
+}
+
 // A caller takes IDs at a rate that changes; a range should last 15 to 30 minutes.
 func TestSizeOfRangesFollowsTheRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -553,6 +590,27 @@ func TestCloseDropsTheRestAndWakesCallers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Close waits for a call of the source, whose error then counts as none of the source.
+func TestCloseDuringACallOfTheSource(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		g := open(t, segment.Config{Source: &scripted{before: func(ctx context.Context, _ string, _ int64) error {
+			if calls.Add(1) == 2 {
+				<-ctx.Done()
+			}
+			return ctx.Err()
+		}}})
+		synctest.Wait()
+		take(t, g, 3)
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if s := g.Stats(); s.Fetches != 1 || s.FetchFailures != 0 || s.Issued != 3 || s.Dropped != 7 || s.Remaining != 0 {
+			t.Errorf("Stats %+v, want a range with 3 IDs issued and the rest dropped", s)
+		}
+	})
 }
 
 // Goroutines take IDs in all ways at once, of one source and of two.
