@@ -1,6 +1,7 @@
 package cached_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log"
@@ -45,6 +46,26 @@ func ExampleGenerator_Fill() {
 	n, err := g.Fill(ids)
 	fmt.Println(n, err, ids[0] < ids[999])
 	// Output: 1000 <nil> true
+}
+
+// A generator that may not run ahead has 8,192 IDs for each second. NextContext waits for the next
+// one.
+func ExampleGenerator_NextContext() {
+	g, err := cached.New(cached.Config{Assigner: assigner.Static(14), MaxAhead: time.Second, AllowReuse: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer g.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+
+	for range 10_000 {
+		if _, err := g.NextContext(ctx); err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(g.Stats().Issued)
+	// Output: 10000
 }
 
 // All mistakes are reported together.
