@@ -38,7 +38,6 @@ type Errors struct{ InvalidConfig, Closed, LeaseExhausted, TimeExhausted error }
 // Trace holds the user's funcs, nil or not.
 type Trace struct {
 	TakeRejected  func(err error)
-	Expiring      func(expires time.Time)
 	LeaseAssigned func(assigner.Grant)
 	LeaseLost     func(workerID int64, err error)
 	RenewFailed   func(err error)
