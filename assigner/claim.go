@@ -21,7 +21,8 @@ type claim struct {
 	began  instant
 	meta   leasestore.Meta
 
-	herd
+	raced   int   // rows lost to other processes
+	stuck   int   // new worker IDs lost since another process has moved the counter
 	ahead   int   // expired rows with fences too far ahead of the clock
 	nearest int64 // the lowest fence of these rows
 }
@@ -39,6 +40,11 @@ func (c *claim) run() (l *lease, err error) {
 		return nil, err
 	}
 	c.compareNamespaces()
+	if c.source != nil {
+		if err := c.reserve(); err != nil {
+			return nil, err
+		}
+	}
 	if l, err := c.resume(); l != nil || err != nil {
 		return l, err
 	}
@@ -62,21 +68,22 @@ func (c *claim) free() (*lease, error) {
 		case c.meta.NextWorkerID == next:
 			c.pause(c.ctx, try)
 		}
+		next = c.meta.NextWorkerID
 		if err := c.loadMeta(); err != nil {
 			return nil, c.blame(err)
+		}
+		if c.meta.NextWorkerID != next {
+			c.stuck = 0
 		}
 	}
 }
 
 // tryFree returns neither a lease nor an error when it finds no worker ID.
 func (c *claim) tryFree() (*lease, error) {
-	if l, err := c.recycled(c.newFirst); l != nil || err != nil {
+	if l, err := c.recycled(); l != nil || err != nil {
 		return l, err
 	}
-	if l, err := c.fresh(); l != nil || err != nil || !c.newFirst || !c.usedUp() {
-		return l, err
-	}
-	return c.recycled(false)
+	return c.fresh()
 }
 
 // usedUp reports whether all worker IDs of the layout have been given out.
@@ -109,18 +116,13 @@ const (
 	attempts = 8
 )
 
-// recycled takes an expired row. With spare it takes only rows that were created for others and
-// never claimed: every claim has an owner. It prefers a fence in the past. It reads more rows only
-// when all rows that it has read are unusable.
-func (c *claim) recycled(spare bool) (*lease, error) {
+// recycled takes an expired row. While there are new worker IDs, Auto takes only spares. It reads
+// more rows only when all rows that it has read are unusable.
+func (c *claim) recycled() (*lease, error) {
 	for n := candidates; ; n *= 8 {
 		rows, err := c.store.Expired(c.ctx, n)
 		if err != nil {
 			return nil, fmt.Errorf("assigner: list the expired rows: %w", err)
-		}
-		more := len(rows) == n
-		if spare {
-			rows = slices.DeleteFunc(slices.Clone(rows), func(r leasestore.Row) bool { return r.Token != "" || r.Owner != "" })
 		}
 		usable := c.usable(rows)
 		for _, row := range usable[:min(attempts, len(usable))] {
@@ -128,43 +130,50 @@ func (c *claim) recycled(spare bool) (*lease, error) {
 				return l, err
 			}
 		}
-		if len(usable) > 0 || !more {
+		if len(usable) > 0 || len(rows) < n {
 			return nil, nil
 		}
 	}
 }
 
-// usable returns the rows that may be taken: first rows with fences in the past, last rows that
-// need a quarantine. It counts the rows whose fence is too far ahead. It leaves rows that are not
-// counted yet to fresh, since the worker ID of such a row would be given out again if the row were
-// deleted.
-func (c *claim) usable(rows []leasestore.Row) []leasestore.Row {
-	var past, future, suspect []leasestore.Row
+// usable returns the rows that may be taken, by rank. It counts the rows whose fence is too far
+// ahead. It leaves rows that are not counted yet to fresh, since the worker ID of such a row would
+// be given out again if the row were deleted.
+func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row) {
 	c.ahead, c.nearest = 0, math.MaxInt64
 	for _, row := range rows {
 		switch {
 		case row.Expires.After(c.status.Now), row.WorkerID > c.domain.MaxWorkerID(), row.WorkerID >= c.meta.NextWorkerID:
+		case c.newFirst && !spare(row) && !c.usedUp():
 		case row.Fence > c.farthest(c.meta.Fence):
 			c.ahead++
 			c.nearest = min(c.nearest, row.Fence)
-		case c.suspicion(row) != "":
-			suspect = append(suspect, row)
-		case row.Fence > c.now:
-			future = append(future, row)
 		default:
-			past = append(past, row)
+			usable = append(usable, row)
 		}
 	}
-	// Use a random order, so that processes that start at once try different rows.
-	for _, rows := range [][]leasestore.Row{past, future, suspect} {
-		c.shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-	}
-	// Sort by the nearest fence, in windows: in units, all processes would try the same row.
-	slices.SortStableFunc(future, func(a, b leasestore.Row) int {
-		return cmp.Compare((a.Fence-c.now)/c.units(), (b.Fence-c.now)/c.units())
-	})
-	return slices.Concat(past, future, suspect)
+	// In each rank use a random order, so that processes that start at once try different rows.
+	c.shuffle(len(usable), func(i, j int) { usable[i], usable[j] = usable[j], usable[i] })
+	slices.SortStableFunc(usable, func(a, b leasestore.Row) int { return cmp.Compare(c.rank(a), c.rank(b)) })
+	return usable
 }
+
+// rank returns how many windows the fence of a row is ahead of the clock, begun windows included:
+// in units, all processes would try the same row. Spares of Auto come first, and rows that need a
+// quarantine last.
+func (c *claim) rank(row leasestore.Row) int64 {
+	switch {
+	case c.suspicion(row) != "":
+		return math.MaxInt64
+	case c.newFirst && spare(row):
+		return -1
+	}
+	return (max(row.Fence-c.now, 0) + c.units() - 1) / c.units()
+}
+
+// spare reports whether a row was created for other processes and never claimed: every claim has an
+// owner.
+func spare(row leasestore.Row) bool { return row.Token == "" && row.Owner == "" }
 
 // fresh takes the next worker ID that was never given out. It creates the row first: of several
 // processes that want the same worker ID, one succeeds. Then it raises the counter, which therefore
@@ -175,118 +184,90 @@ func (c *claim) fresh() (*lease, error) {
 		return nil, nil
 	}
 	number := c.meta.NextWorkerID
-	l, ok, err := c.swap(leasestore.Row{WorkerID: number})
-	if err != nil {
+	l, err := c.swap(leasestore.Row{WorkerID: number})
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if !ok {
+	case l == nil:
 		return nil, c.lose(number)
 	}
-	if _, err := c.count(number + 1 + c.createSpares(number+1)); err != nil {
+	if err := c.count(number + 1 + c.createSpares(number+1)); err != nil {
 		l.giveUp()
 		return nil, err
 	}
 	return c.confirm(l)
 }
 
-// count raises the counter of worker IDs to next, unless another process has. It reports whether it
-// did.
-func (c *claim) count(next int64) (counted bool, err error) {
+// count raises the counter of worker IDs to next, unless another process has.
+func (c *claim) count(next int64) error {
 	for try := 0; c.meta.NextWorkerID < next; try++ {
 		meta := c.meta
 		meta.NextWorkerID = next
-		if counted, err = c.swapMeta(meta); err != nil {
-			return false, fmt.Errorf("assigner: count the worker IDs: %w", err)
+		if _, err := c.swapMeta(meta); err != nil {
+			return fmt.Errorf("assigner: count the worker IDs: %w", err)
 		}
 		if c.meta.NextWorkerID < next {
 			c.pause(c.ctx, try)
 		}
 	}
-	return counted, nil
+	return nil
 }
 
-// fixed takes the worker ID that the source of Fenced gives, unless another owner holds it.
+// fixed takes the worker ID that is reserved, unless another owner holds it.
 func (c *claim) fixed() (*lease, error) {
-	workerID, err := c.given()
-	if err != nil {
-		return nil, err
-	}
-	end, err := c.reserve(workerID)
-	if err != nil {
-		return nil, err
-	}
-	defer end()
 	for c.ctx.Err() == nil {
-		row, err := c.store.Load(c.ctx, workerID)
+		row, err := c.store.Load(c.ctx, c.here.workerID)
 		if err != nil {
-			return nil, fmt.Errorf("assigner: read row %d: %w", workerID, err)
+			return nil, fmt.Errorf("assigner: read row %d: %w", c.here.workerID, err)
 		}
 		if err := c.taken(row); err != nil {
 			return nil, err
 		}
 		if row.Fence > c.farthest(c.meta.Fence) {
-			return nil, c.outOfBounds(row.Fence, "the fence of row %d is", workerID)
+			return nil, c.outOfBounds(row.Fence, "the fence of row %d is", c.here.workerID)
 		}
-		row.WorkerID = workerID
+		row.WorkerID = c.here.workerID
 		if l, err := c.take(row); l != nil || err != nil {
-			c.enter(l)
 			return l, err
 		}
 	}
 	return nil, c.ctx.Err()
 }
 
-// given returns the worker ID of the source of Fenced.
-func (c *claim) given() (int64, error) {
-	l, err := c.source.Assign(c.ctx, c.domain)
-	if err != nil {
-		return 0, err
-	}
-	g, first, last := l.Grant(), c.cfg.FirstWorkerID, c.domain.MaxWorkerID()
-	switch {
-	case g.Guarantee != GuaranteeDerived:
-		return 0, errors.Join(fmt.Errorf("assigner: Fenced: source grants a worker ID that is %v, allowed: %v; use that assigner by itself",
-			g.Guarantee, GuaranteeDerived), l.Release(c.ctx, 0))
-	case g.WorkerID < first || g.WorkerID > last:
-		return 0, fmt.Errorf("%w: %d from the source of Fenced, allowed with FirstWorkerID %d: %d to %d", ErrWorkerOutOfRange, g.WorkerID, first, first, last)
-	}
-	return g.WorkerID, nil
-}
-
 // take claims a row that was read as old and confirms the claim. It returns neither a lease nor an
 // error when another process was faster.
 func (c *claim) take(old leasestore.Row) (*lease, error) {
-	l, ok, err := c.swap(old)
-	if err != nil {
+	l, err := c.swap(old)
+	if l == nil || err != nil {
 		return nil, err
+	}
+	return c.confirm(l)
+}
+
+// swap claims a row that was read as old. It returns neither a lease nor an error when the row has
+// changed since. The range that it grants starts above the fence in the predicate of the swap.
+func (c *claim) swap(old leasestore.Row) (*lease, error) {
+	l, ttl := c.grant(old)
+	ok, err := c.store.Swap(c.ctx, old, l.row, ttl)
+	if err != nil {
+		found, err := storecall.Swapped(ok, err, old, l.row, l.load(c.ctx))
+		if err != nil {
+			return nil, fmt.Errorf("assigner: claim row %d: %w", old.WorkerID, err)
+		}
+		ok = found.Same(l.row)
 	}
 	if !ok {
 		c.raced++
 		return nil, nil
 	}
-	return c.confirm(l)
-}
-
-// swap claims a row that was read as old, and reports false when the row has changed since. The
-// range that it grants starts above the fence in the predicate of the swap.
-func (c *claim) swap(old leasestore.Row) (*lease, bool, error) {
-	l, ttl := c.grant(old)
-	ok, err := c.store.Swap(c.ctx, old, l.row, ttl)
-	if err == nil {
-		return l, ok, nil
-	}
-	found, err := storecall.Swapped(ok, err, old, l.row, l.load(c.ctx))
-	if err != nil {
-		return nil, false, fmt.Errorf("assigner: claim row %d: %w", old.WorkerID, err)
-	}
-	return l, found.Same(l.row), nil
+	return l, nil
 }
 
 // grant returns the lease for a claim of a row, and the row's time to live. If the row needs a
 // quarantine the lease has no deltas.
 func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 	fence := max(old.Fence, c.meta.Fence)
-	l = &lease{terms: *c.terms, namespace: c.meta.Namespace, fence: c.meta.Fence, guarantee: GuaranteeFenced,
+	l = &lease{terms: c.terms, fence: c.meta.Fence, guarantee: GuaranteeFenced,
 		server: c.status.Identity, renewed: c.began, safe: c.exclusive()}
 	if c.status.Lossy || len(c.status.Faults) > 0 {
 		l.guarantee = GuaranteeLossy
@@ -354,7 +335,7 @@ func (c *claim) lookAgain(l *lease) error {
 		c.status = status
 		isolation := c.isolation()
 		forgotten := c.beyond(status.Now, l.fence, isolation)
-		l.quarantine.begin(status, c.clock(), isolation, forgotten)
+		*l.quarantine = quarantine{c.clock(), isolation, status.Now.Add(isolation), forgotten, status.Identity, l.quarantine.reason}
 		l.first = max(l.first, forgotten+1)
 	}
 	return nil

@@ -232,8 +232,8 @@ func TestAssignRejectsAClockThatIsOff(t *testing.T) {
 	}{
 		{store: memStart - 60},
 		{store: memStart + 60},
-		{memStart - 3600, 0, "this host is 1h0m0s ahead of the store, allowed: 1m0s either way"},
-		{memStart + 3600, 0, "this host is 1h0m0s behind the store"},
+		{memStart - 3600, 0, "it is 2026-01-01T00:16:40Z on this host and 2025-12-31T23:16:40Z in the store, allowed: a difference of 1m0s"},
+		{memStart + 3600, 0, "it is 2026-01-01T00:16:40Z on this host and 2026-01-01T01:16:40Z in the store"},
 		{store: memStart, seen: memStart + 61},
 		{memStart, memStart + 62, "last written at 2026-01-01T00:17:42Z, and it is 2026-01-01T00:16:40Z here, 1m2s earlier, allowed: 1m0s"},
 	} {
@@ -274,8 +274,7 @@ func TestAssignRejectsAnotherDomainByField(t *testing.T) {
 	d.Layout = bitsalloc.Layout{DeltaBits: 29, DatacenterBits: 6, WorkerBits: 3, SequenceBits: 14, Unit: 2 * time.Second}
 	d.Epoch, d.DatacenterID, d.Now = d.Epoch.Add(time.Second), 4, func() int64 { return memStart / 2 }
 	_, err := leased(s).Assign(t.Context(), d)
-	wantError(t, err, ErrLayoutMismatch, "DeltaBits 28 in the store, here 29", "DatacenterBits 5 in the store, here 6",
-		"WorkerBits 2 in the store, here 3", "SequenceBits 13 in the store, here 14", "Unit 1s in the store, here 2s",
+	wantError(t, err, ErrLayoutMismatch, "Layout 28/5/2/13@1s in the store, here 29/6/3/14@2s",
 		"Epoch 2026-01-01T00:00:00Z in the store, here 2026-01-01T00:00:01Z", "DatacenterID 3 in the store, here 4")
 	if n := strings.Count(err.Error(), "correct them here"); n != 1 || s.meta != before || len(s.rows) != 1 {
 		t.Errorf("the advice stands %d times in %v, want once; meta row %+v, was %+v, %d rows", n, err, s.meta, before, len(s.rows))
@@ -305,7 +304,8 @@ func TestAssignWithACounterPastTheMaximum(t *testing.T) {
 
 func TestAssignNamesAllMistakesOfItsConfig(t *testing.T) {
 	cfg := LeaseConfig{Window: -time.Second, MaxLead: -time.Minute, MaxSkew: -time.Hour, FirstWorkerID: -1}
-	refused(t, Fenced(nil, nil, "", cfg), nil, "store is nil", "source is nil", "owner is empty", "Window -1s", "MaxLead -1m0s", "MaxSkew -1h0m0s", "FirstWorkerID -1")
+	refused(t, Fenced(nil, nil, "", cfg), nil, "store is nil", "source is nil", "owner is empty", "Window -1s", "MaxLead -1m0s", "MaxSkew -1h0m0s")
+	refused(t, Leased(newMemStore(), LeaseConfig{FirstWorkerID: -1}), ErrWorkerOutOfRange, "-1 from FirstWorkerID", "0 to 3")
 	for _, number := range []int64{-1, 4} {
 		refused(t, Fenced(newMemStore(), Static(number), "host", shortWindow), ErrWorkerOutOfRange, "0 to 3")
 	}

@@ -99,7 +99,7 @@ func TestEnv(t *testing.T) {
 	}
 	const unset = "UIDRING_TEST_WORKER_THAT_IS_UNSET"
 	check(t, assigner.Env(unset), 0, assigner.ErrWorkerUnknown, unset, "not set")
-	check(t, assigner.StatefulSet(unset), 0, assigner.ErrWorkerUnknown, unset, "not set", "StatefulSet")
+	check(t, assigner.StatefulSet(unset), 0, assigner.ErrWorkerUnknown, unset, "not set")
 }
 
 func TestIPv4Suffix(t *testing.T) {

@@ -64,10 +64,7 @@ func (c *claim) name() string {
 		return s.String()
 	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(fmt.Sprintf("%T", c.store), "*"), ".") // the package
-	if s, ok := c.store.(leasestore.Namespaced); ok {
-		return fmt.Sprintf("%s, namespace %q", name, s.Namespace())
-	}
-	return name
+	return fmt.Sprintf("%s, namespace %q", name, c.Namespace())
 }
 
 // swapMeta replaces the meta row that was read by next, with a new version and token. It returns
@@ -113,11 +110,7 @@ func mismatch(m leasestore.Meta, d Domain, firstWorkerID int64) error {
 			fields = append(fields, fmt.Sprintf("%s %v in the store, here %v", name, stored, mine))
 		}
 	}
-	field("DeltaBits", m.Layout.DeltaBits, d.Layout.DeltaBits)
-	field("DatacenterBits", m.Layout.DatacenterBits, d.Layout.DatacenterBits)
-	field("WorkerBits", m.Layout.WorkerBits, d.Layout.WorkerBits)
-	field("SequenceBits", m.Layout.SequenceBits, d.Layout.SequenceBits)
-	field("Unit", m.Layout.Unit, d.Layout.Unit)
+	field("Layout", m.Layout, d.Layout)
 	field("Epoch", m.Epoch.UTC().Format(time.RFC3339Nano), d.Epoch.UTC().Format(time.RFC3339Nano))
 	field("DatacenterID", m.DatacenterID, d.DatacenterID)
 	field("FirstWorkerID", m.FirstWorkerID, firstWorkerID)

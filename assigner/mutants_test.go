@@ -259,7 +259,7 @@ func cloneHolder(w *simWorld, invalidate bool) {
 		return
 	}
 	copied := *original
-	copied.leaser = &leaser{store: simLink{w.store, to}, cfg: original.cfg, clock: to.assigner.(*leaser).clock}
-	copied.domain = to.domain
+	copied.terms = &terms{domain: to.domain, alloc: original.alloc,
+		leaser: &leaser{store: simLink{w.store, to}, cfg: original.cfg, clock: to.assigner.(*leaser).clock}}
 	to.start(&copied, from)
 }

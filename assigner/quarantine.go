@@ -46,21 +46,16 @@ func (c *claim) suspicion(row leasestore.Row) string {
 	return ""
 }
 
-// A quarantine holds back a lease that was claimed without a grant. When it ends, all deltas that
-// an earlier holder may have been granted lie in the past. On a store that is not lossy this does
-// not cover a holder that ran further ahead of the clock than MaxLead.
+// A quarantine holds back a lease that was claimed without a grant. It ends when its time has passed
+// by the store's clock and by both clocks of this host. Then all deltas that an earlier holder may
+// have been granted lie in the past. On a store that is not lossy this does not cover a holder that
+// ran further ahead of the clock than MaxLead.
 type quarantine struct {
 	began          instant
 	lasts          time.Duration
 	until          time.Time // by the store's clock
 	forgotten      int64     // the highest delta that may have been granted and forgotten
 	server, reason string
-}
-
-// begin starts a quarantine, which ends when its time has passed by the store's clock and by both
-// clocks of this host.
-func (q *quarantine) begin(status leasestore.Status, now instant, lasts time.Duration, forgotten int64) {
-	q.began, q.lasts, q.until, q.server, q.forgotten = now, lasts, status.Now.Add(lasts), status.Identity, forgotten
 }
 
 // remaining returns 0 or less when the quarantine is over.
@@ -93,7 +88,7 @@ func (c *claim) pick() *lease {
 	}
 	l := c.waiting[0]
 	c.waiting = slices.Delete(c.waiting, 0, 1)
-	l.terms = *c.terms
+	l.terms = c.terms
 	return l
 }
 
@@ -109,7 +104,6 @@ func (c *claim) resume() (*lease, error) {
 		case err == nil:
 			c.clearQuarantine(l.quarantine)
 			l.quarantine = nil
-			c.enter(l)
 			return l, nil
 		case !errors.Is(err, ErrWorkerRowLost):
 			return nil, c.keep(l, err)

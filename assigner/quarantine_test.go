@@ -61,7 +61,7 @@ func TestRenewOnALossyStoreEndsAfterAWindowAndAHalf(t *testing.T) {
 	}
 	before = l.Grant()
 	s.at(memStart + 3630 + 44 + 45)
-	wantError(t, l.Renew(t.Context(), before.Limit, before.Limit), ErrWorkerRowLost, "row 0", "may forget")
+	wantError(t, l.Renew(t.Context(), before.Limit, before.Limit), ErrWorkerRowLost, "row 0", "may have forgotten")
 	if l.Grant() != before {
 		t.Errorf("grant %+v, was %+v", l.Grant(), before)
 	}
@@ -104,7 +104,7 @@ func TestQuarantineBeginsAtTheEndOfAClaim(t *testing.T) {
 	a := clocked(Leased(s, shortWindow))
 	wantQuarantine(t, a, 0, 90*time.Second)
 	start := a.(*leaser).clock()
-	a.(*leaser).clock = func() instant { return instant{start.mono + 10*time.Second, start.wall.Add(time.Hour)} }
+	a.(*leaser).clock = func() instant { return instant{start.mono.Add(10 * time.Second), start.wall.Add(time.Hour)} }
 	s.at(memStart + 60)
 	wantQuarantine(t, a, 0, 80*time.Second) // the machine was suspended
 }

@@ -172,7 +172,7 @@ func (w *simWorld) newHolder(id int, workerBits uint8) *simHolder {
 	}
 	h.assigner.(*leaser).shuffle = w.rng.Shuffle
 	h.assigner.(*leaser).clock = func() instant {
-		return instant{mono: time.Duration(w.time*(1000+h.drift)/1000) * simUnit, wall: simAlloc.Time(h.clock())}
+		return instant{mono: simAlloc.Time(w.time * (1000 + h.drift) / 1000), wall: simAlloc.Time(h.clock())}
 	}
 	h.assigner.(*leaser).pause = func(context.Context, int) { h.travel() }
 	h.start(nil, nil)

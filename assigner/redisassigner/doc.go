@@ -35,9 +35,8 @@
 //     min-replicas-to-write to 1 or more, and min-replicas-max-lag to less than MaxSkew.
 //
 // Pauses, crashes, late messages and lost commits then cause no duplicate IDs. A holder whose row
-// has changed or vanished gets an error at its next renewal: [leasestore.ErrFenceRegressed],
-// [leasestore.ErrRowMissing], [leasestore.ErrNamespaceRecreated], each with
-// [assigner.ErrWorkerRowLost].
+// has changed or vanished gets an error at its next renewal: [leasestore.ErrFenceRegressed] or
+// [leasestore.ErrRowMissing], each with [assigner.ErrWorkerRowLost].
 //
 // The costs:
 //
