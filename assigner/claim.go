@@ -48,42 +48,39 @@ func (c *claim) run() (l *lease, err error) {
 	if l, err := c.resume(); l != nil || err != nil {
 		return l, err
 	}
-	if c.source != nil {
-		return c.fixed()
-	}
-	return c.free()
+	l, err = c.compete()
+	return l, c.blame(err)
 }
 
-// free takes a worker ID that no process holds. It tries again as long as other processes are
-// faster, and waits with backoff unless the counter of worker IDs has moved.
-func (c *claim) free() (*lease, error) {
-	for try := 0; ; try++ {
-		raced, next := c.raced, c.meta.NextWorkerID
-		l, err := c.tryFree()
-		switch {
-		case l != nil || err != nil:
-			return l, c.blame(err)
-		case c.raced == raced: // all have been given out, or fresh would have tried one
-			return nil, c.none()
-		case c.meta.NextWorkerID == next:
+// compete tries rows as long as other processes are faster, and waits with backoff unless the
+// counter of worker IDs has moved.
+func (c *claim) compete() (*lease, error) {
+	for try := 0; c.ctx.Err() == nil; try++ {
+		candidates, next := c.free, c.meta.NextWorkerID
+		if c.source != nil {
+			candidates = c.fixed
+		}
+		rows, err := candidates()
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			if l, err := c.take(row); l != nil || err != nil {
+				return l, err
+			}
+		}
+		if c.meta.NextWorkerID == next {
 			c.pause(c.ctx, try)
 		}
 		next = c.meta.NextWorkerID
 		if err := c.loadMeta(); err != nil {
-			return nil, c.blame(err)
+			return nil, err
 		}
 		if c.meta.NextWorkerID != next {
 			c.stuck = 0
 		}
 	}
-}
-
-// tryFree returns neither a lease nor an error when it finds no worker ID.
-func (c *claim) tryFree() (*lease, error) {
-	if l, err := c.recycled(); l != nil || err != nil {
-		return l, err
-	}
-	return c.fresh()
+	return nil, c.ctx.Err()
 }
 
 // usedUp reports whether all worker IDs of the layout have been given out.
@@ -108,37 +105,41 @@ func (c *claim) outOfBounds(fence int64, rows string, args ...any) error {
 }
 
 const (
-	// candidates is the number of expired rows that a claim reads at first, enough for processes
-	// that start at once to try different rows.
-	candidates = 256
+	// listed is the number of expired rows that a claim reads at first, enough for processes that
+	// start at once to try different rows.
+	listed = 256
 	// attempts is the number of rows that it tries in a round: if all of them are lost, there are
 	// more processes than rows.
 	attempts = 8
 )
 
-// recycled takes an expired row. While there are new worker IDs, Auto takes only spares. It reads
-// more rows only when all rows that it has read are unusable.
-func (c *claim) recycled() (*lease, error) {
-	for n := candidates; ; n *= 8 {
+// free returns expired rows, and last the next worker ID that was never given out, or an error if
+// there are none. While there are new worker IDs, Auto takes only spares. It reads more rows only
+// when all rows that it has read are unusable.
+func (c *claim) free() ([]leasestore.Row, error) {
+	for n := listed; ; n *= 8 {
 		rows, err := c.store.Expired(c.ctx, n)
 		if err != nil {
 			return nil, fmt.Errorf("assigner: list the expired rows: %w", err)
 		}
 		usable := c.usable(rows)
-		for _, row := range usable[:min(attempts, len(usable))] {
-			if l, err := c.take(row); l != nil || err != nil {
-				return l, err
-			}
+		if len(usable) == 0 && len(rows) == n {
+			continue
 		}
-		if len(usable) > 0 || len(rows) < n {
-			return nil, nil
+		usable = usable[:min(attempts, len(usable))]
+		if !c.usedUp() {
+			usable = append(usable, leasestore.Row{WorkerID: c.meta.NextWorkerID})
 		}
+		if len(usable) == 0 {
+			return nil, c.none()
+		}
+		return usable, nil
 	}
 }
 
 // usable returns the rows that may be taken, by rank. It counts the rows whose fence is too far
-// ahead. It leaves rows that are not counted yet to fresh, since the worker ID of such a row would
-// be given out again if the row were deleted.
+// ahead. It leaves out rows that are not counted yet, since the worker ID of such a row would be given out
+// again if the row were deleted.
 func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row) {
 	c.ahead, c.nearest = 0, math.MaxInt64
 	for _, row := range rows {
@@ -175,36 +176,13 @@ func (c *claim) rank(row leasestore.Row) int64 {
 // owner.
 func spare(row leasestore.Row) bool { return row.Token == "" && row.Owner == "" }
 
-// fresh takes the next worker ID that was never given out. It creates the row first: of several
-// processes that want the same worker ID, one succeeds. Then it raises the counter, which therefore
-// never passes a worker ID without a row. If the process ends in between, other processes count the
-// row, and take it after it has expired.
-func (c *claim) fresh() (*lease, error) {
-	if c.usedUp() {
-		return nil, nil
-	}
-	number := c.meta.NextWorkerID
-	l, err := c.swap(leasestore.Row{WorkerID: number})
-	switch {
-	case err != nil:
-		return nil, err
-	case l == nil:
-		return nil, c.lose(number)
-	}
-	if err := c.count(number + 1 + c.createSpares(number+1)); err != nil {
-		l.giveUp()
-		return nil, err
-	}
-	return c.confirm(l)
-}
-
 // count raises the counter of worker IDs to next, unless another process has.
 func (c *claim) count(next int64) error {
 	for try := 0; c.meta.NextWorkerID < next; try++ {
 		meta := c.meta
 		meta.NextWorkerID = next
 		if _, err := c.swapMeta(meta); err != nil {
-			return fmt.Errorf("assigner: count the worker IDs: %w", err)
+			return err
 		}
 		if c.meta.NextWorkerID < next {
 			c.pause(c.ctx, try)
@@ -213,33 +191,41 @@ func (c *claim) count(next int64) error {
 	return nil
 }
 
-// fixed takes the worker ID that is reserved, unless another owner holds it.
-func (c *claim) fixed() (*lease, error) {
-	for c.ctx.Err() == nil {
-		row, err := c.store.Load(c.ctx, c.here.workerID)
-		if err != nil {
-			return nil, fmt.Errorf("assigner: read row %d: %w", c.here.workerID, err)
-		}
-		if err := c.taken(row); err != nil {
-			return nil, err
-		}
-		if row.Fence > c.farthest(c.meta.Fence) {
-			return nil, c.outOfBounds(row.Fence, "the fence of row %d is", c.here.workerID)
-		}
-		row.WorkerID = c.here.workerID
-		if l, err := c.take(row); l != nil || err != nil {
-			return l, err
-		}
+// fixed returns the row of the reserved worker ID, unless another owner holds it.
+func (c *claim) fixed() ([]leasestore.Row, error) {
+	row, err := c.store.Load(c.ctx, c.here.workerID)
+	if err != nil {
+		return nil, fmt.Errorf("assigner: read row %d: %w", c.here.workerID, err)
 	}
-	return nil, c.ctx.Err()
+	if err := c.taken(row); err != nil {
+		return nil, err
+	}
+	if row.Fence > c.farthest(c.meta.Fence) {
+		return nil, c.outOfBounds(row.Fence, "the fence of row %d is", c.here.workerID)
+	}
+	row.WorkerID = c.here.workerID
+	return []leasestore.Row{row}, nil
 }
 
 // take claims a row that was read as old and confirms the claim. It returns neither a lease nor an
 // error when another process was faster.
+//
+// Of a new worker ID it creates the row first: of several processes that want the same worker ID,
+// one succeeds. Then it raises the counter, which therefore never passes a worker ID without a row.
+// If the process ends in between, other processes count the row, and take it after it has expired.
 func (c *claim) take(old leasestore.Row) (*lease, error) {
+	fresh := old.Version == 0 && c.source == nil
 	l, err := c.swap(old)
-	if l == nil || err != nil {
+	switch {
+	case err == nil && l == nil && fresh:
+		return nil, c.lose(old.WorkerID)
+	case l == nil:
 		return nil, err
+	case fresh:
+		if err := c.count(old.WorkerID + 1 + c.createSpares(old.WorkerID+1)); err != nil {
+			l.giveUp()
+			return nil, err
+		}
 	}
 	return c.confirm(l)
 }

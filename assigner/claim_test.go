@@ -159,7 +159,7 @@ func TestLeasedWithACountWithoutAnAnswer(t *testing.T) {
 		s.onMeta = nil
 		return false, errLostAnswer
 	}
-	refused(t, a, errLostAnswer, "count the worker IDs")
+	refused(t, a, errLostAnswer, "write the meta row")
 	if row := s.rows[0]; row.Version != 1 || row.Token != "" || row.Expires.After(s.status.Now) {
 		t.Errorf("row %+v, want a free one", row)
 	}

@@ -13,20 +13,23 @@ import (
 	"github.com/uidring/uidring/internal/storecall"
 )
 
-// loadMeta reads the meta row of the namespace, and creates it if it is missing.
+// loadMeta reads the meta row of the namespace, and creates it if it is missing. If that happens in
+// a wrong store, its worker IDs are in use elsewhere, so loadMeta logs a warning that names the
+// store.
 func (c *claim) loadMeta() (err error) {
-	for c.ctx.Err() == nil {
-		if c.meta, err = c.store.LoadMeta(c.ctx); err != nil {
-			return fmt.Errorf("assigner: read the meta row: %w", err)
-		}
-		if c.meta.Version != 0 {
-			return c.checkMeta()
-		}
-		if err := c.createMeta(); err != nil {
-			return err
-		}
+	if c.meta, err = c.store.LoadMeta(c.ctx); err != nil {
+		return fmt.Errorf("assigner: read the meta row: %w", err)
 	}
-	return c.ctx.Err()
+	if c.meta.Version != 0 {
+		return c.checkMeta()
+	}
+	created, err := c.swapMeta(leasestore.Meta{Namespace: rand.Text(), Layout: c.domain.Layout, Epoch: c.domain.Epoch,
+		DatacenterID: c.domain.DatacenterID, FirstWorkerID: c.cfg.FirstWorkerID, NextWorkerID: c.cfg.FirstWorkerID, Identity: c.status.Identity})
+	if created {
+		c.cfg.Logger.Warn("assigner: the namespace is new in this store", "store", c.name(), "first", c.cfg.FirstWorkerID,
+			"remedy", "none if the service is new; otherwise stop it and find its former store")
+	}
+	return err
 }
 
 // checkMeta returns an error when this process must not take a worker ID of the namespace.
@@ -37,23 +40,6 @@ func (c *claim) checkMeta() error {
 	if c.meta.Recovering() {
 		return passing{errors.New("assigner: a recovery of the namespace is not finished; wait for it, or call Recover again if it " +
 			"was interrupted"), time.Second}
-	}
-	return nil
-}
-
-// createMeta creates the namespace. If that happens in a wrong store, its worker IDs are in use
-// elsewhere, so createMeta logs a warning that names the store.
-func (c *claim) createMeta() error {
-	first := leasestore.Meta{Version: 1, Namespace: rand.Text(), Layout: c.domain.Layout, Epoch: c.domain.Epoch, DatacenterID: c.domain.DatacenterID,
-		FirstWorkerID: c.cfg.FirstWorkerID, NextWorkerID: c.cfg.FirstWorkerID,
-		Token: rand.Text(), Identity: c.status.Identity}
-	ok, err := c.store.SwapMeta(c.ctx, leasestore.Meta{}, first)
-	if err != nil {
-		return fmt.Errorf("assigner: write the meta row: %w", err)
-	}
-	if ok {
-		c.cfg.Logger.Warn("assigner: the namespace is new in this store", "store", c.name(), "first", c.cfg.FirstWorkerID,
-			"remedy", "none if the service is new; otherwise stop it and find its former store")
 	}
 	return nil
 }
@@ -75,7 +61,7 @@ func (c *claim) swapMeta(next leasestore.Meta) (bool, error) {
 	ok, err := c.store.SwapMeta(c.ctx, c.meta, next)
 	found, err := storecall.Swapped(ok, err, c.meta, next, func() (leasestore.Meta, error) { return c.store.LoadMeta(c.ctx) })
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("assigner: write the meta row: %w", err)
 	}
 	c.meta = found
 	return found.Same(next), c.checkMeta()
