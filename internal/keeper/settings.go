@@ -67,6 +67,7 @@ func New(s Settings) (*Keeper, *generator.Checker) {
 	if k.Alloc, err = bitsalloc.New(s.Layout, s.Epoch); err != nil {
 		if k.Alloc, _ = bitsalloc.New(s.Layout, time.Time{}); k.Alloc == nil {
 			c.Add("Layout", s.Layout, err)
+			c.Check(s.DatacenterID >= 0, "DatacenterID", s.DatacenterID, "0 or more")
 			return k, c
 		}
 		c.Add("Epoch", s.Epoch.UTC(), err)
