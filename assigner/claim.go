@@ -222,12 +222,21 @@ func (c *claim) take(old leasestore.Row) (*lease, error) {
 	case l == nil:
 		return nil, err
 	case fresh:
-		if err := c.count(old.WorkerID + 1 + c.createSpares(old.WorkerID+1)); err != nil {
-			l.giveUp()
-			return nil, err
-		}
+		err = c.count(old.WorkerID + 1 + c.createSpares(old.WorkerID+1))
 	}
-	return c.confirm(l)
+	if err == nil {
+		err = c.confirm(l)
+	}
+	switch {
+	case err != nil: // free the row, or it is free when it expires
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = l.Release(ctx, 0)
+		return nil, err
+	case l.quarantine != nil:
+		return nil, c.keep(l, l.remains(c.status))
+	}
+	return l, nil
 }
 
 // swap claims a row that was read as old. It returns neither a lease nor an error when the row has
@@ -277,29 +286,9 @@ func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 
 var errMoved = errors.New("assigner: the store has changed during a claim")
 
-// confirm checks the store again after a claim, and returns the lease or keeps it in quarantine.
-func (c *claim) confirm(l *lease) (*lease, error) {
-	if err := c.lookAgain(l); err != nil {
-		l.giveUp()
-		return nil, err
-	}
-	if l.quarantine != nil {
-		return nil, c.keep(l, l.remains(c.status))
-	}
-	return l, nil
-}
-
-// giveUp frees the row of a lease that Assign does not return. If that fails, the row is free when
-// it expires.
-func (l *lease) giveUp() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	_ = l.Release(ctx, 0)
-}
-
-// lookAgain returns an error when the store has moved to another server, which may lack commits, or
+// confirm returns an error when the store has moved to another server, which may lack commits, or
 // when a recovery has begun during the claim. The quarantine of the lease, if any, starts here.
-func (c *claim) lookAgain(l *lease) error {
+func (c *claim) confirm(l *lease) error {
 	meta, err := c.store.LoadMeta(c.ctx)
 	if err != nil {
 		return fmt.Errorf("assigner: read the meta row again: %w", err)
@@ -307,21 +296,16 @@ func (c *claim) lookAgain(l *lease) error {
 	if meta.Fence != l.fence || meta.Recovering() {
 		return fmt.Errorf("%w: all fences have been raised to %d; try again", errMoved, meta.Fence)
 	}
-	if c.status.Identity == "" && l.quarantine == nil {
-		return nil
+	if c.bounds, err = c.look(c.ctx); err != nil {
+		return err
 	}
-	status, err := c.store.Status(c.ctx)
-	if err != nil {
-		return fmt.Errorf("assigner: read the status of the store again: %w", err)
-	}
-	if status.Identity != c.status.Identity {
-		return fmt.Errorf("%w: the server was %q and is %q; try again", errMoved, c.status.Identity, status.Identity)
+	if c.status.Identity != l.server {
+		return fmt.Errorf("%w: the server was %q and is %q; try again", errMoved, l.server, c.status.Identity)
 	}
 	if l.quarantine != nil {
-		c.status = status
 		isolation := c.isolation()
-		forgotten := c.beyond(status.Now, l.fence, isolation)
-		*l.quarantine = quarantine{c.clock(), isolation, status.Now.Add(isolation), forgotten, status.Identity, l.quarantine.reason}
+		forgotten := c.beyond(c.status.Now, l.fence, isolation)
+		*l.quarantine = quarantine{c.clock(), isolation, c.status, forgotten, l.quarantine.reason}
 		l.first = max(l.first, forgotten+1)
 	}
 	return nil

@@ -74,17 +74,9 @@ func IPSum(addr netip.Addr) Assigner {
 //
 // Hosts of different roles collide: web-01 and db-01 both give 1. So do two processes on one host.
 func Hostname(name string) Assigner {
-	return derived{source: "Hostname", number: func() (int64, error) {
-		name, err := hostnameOr(name)
-		if err != nil {
-			return 0, err
-		}
-		digits := name[len(strings.TrimRight(name, "0123456789")):]
-		if digits == "" {
-			return 0, fmt.Errorf("host name %q does not end in digits", name)
-		}
-		return decimal(digits)
-	}}
+	return fromName("Hostname", func() string { return name }, "a name that ends in digits", func(name string) string {
+		return name[len(strings.TrimRight(name, "0123456789")):]
+	})
 }
 
 // StatefulSet returns an assigner that takes the ordinal of a Kubernetes pod as worker ID. It reads
@@ -100,17 +92,14 @@ func StatefulSet(indexEnv string) Assigner {
 	if indexEnv != "" {
 		return Env(indexEnv)
 	}
-	return derived{source: "StatefulSet", number: func() (int64, error) {
-		name, err := hostnameOr(os.Getenv("HOSTNAME"))
-		if err != nil {
-			return 0, err
-		}
+	hostname := func() string { return os.Getenv("HOSTNAME") }
+	return fromName("StatefulSet", hostname, "a name of a StatefulSet's pod, such as ids-0", func(name string) string {
 		hyphen := strings.LastIndex(name, "-")
 		if hyphen < 1 {
-			return 0, fmt.Errorf("host name %q, allowed: a name of a StatefulSet's pod, such as ids-0", name)
+			return ""
 		}
-		return decimal(name[hyphen+1:])
-	}}
+		return name[hyphen+1:]
+	})
 }
 
 // derived is an assigner that gets its worker ID from a function and does not protect it.
@@ -153,13 +142,6 @@ func decimal(text string) (int64, error) {
 	return n, nil
 }
 
-func hostnameOr(name string) (string, error) {
-	if name != "" {
-		return name, nil
-	}
-	return os.Hostname()
-}
-
 // fromAddress derives the worker ID from addr or, if it is zero, from the host's first usable
 // address that suits.
 func fromAddress(source string, addr netip.Addr, suits func(netip.Addr) bool, number func(ip []byte) (int64, error)) Assigner {
@@ -178,6 +160,22 @@ func fromAddress(source string, addr netip.Addr, suits func(netip.Addr) bool, nu
 			return 0, fmt.Errorf("%v is not an IPv4 address", ip)
 		}
 		return number(ip.AsSlice())
+	}}
+}
+
+// fromName derives the worker ID from the digits in a name or, if it is empty, in this host's name.
+func fromName(source string, get func() string, allowed string, digits func(name string) string) Assigner {
+	return derived{source: source, number: func() (n int64, err error) {
+		name := get()
+		if name == "" {
+			if name, err = os.Hostname(); err != nil {
+				return 0, err
+			}
+		}
+		if n, err = decimal(digits(name)); err != nil {
+			return 0, fmt.Errorf("host name %q, allowed: %s: %w", name, allowed, err)
+		}
+		return n, nil
 	}}
 }
 

@@ -51,11 +51,8 @@ func (a *leaser) Namespace() string {
 // from expiring.
 func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	began, at := l.clock(), l.domain.Now() // when used was read
-	b, err := l.look(ctx)
+	b, err := l.lookHeld(ctx)
 	if err != nil {
-		return err
-	}
-	if err := l.checkStillHeld(&b); err != nil {
 		return err
 	}
 	pace := l.pace.follow(max(used, at), at, l.units(), l.alloc.MaxDelta())
@@ -72,12 +69,7 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	if err := l.raise(ctx, next); err != nil {
 		return err
 	}
-	if b.status.Identity != "" { // the server may have moved between the two calls
-		if b, err = l.look(ctx); err != nil {
-			return err
-		}
-	}
-	if err := l.checkStillHeld(&b); err != nil {
+	if b, err = l.lookHeld(ctx); err != nil { // the server may have moved, or time have passed
 		return err
 	}
 	l.limit = l.row.Fence
@@ -85,22 +77,22 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	return nil
 }
 
-// checkStillHeld ends the lease if another process may have had the row meanwhile and the store may
+// lookHeld looks, and ends the lease if another process may have had the row meanwhile and the store may
 // have forgotten that process: on another server, and on a lossy store. It uses both clocks of this
 // host, and not the server's clock: a new server's clock may be slow. A second process of the same
 // owner takes a row at once, so a Fenced lease ends whenever the server changes.
-func (l *lease) checkStillHeld(b *bounds) error {
-	moved := b.status.Identity != l.server
-	elapsed := l.clock().longest(l.renewed)
-	if !b.status.Lossy && !moved || elapsed < l.safe && (b.status.Lossy || l.source == nil) {
-		return nil
+func (l *lease) lookHeld(ctx context.Context) (bounds, error) {
+	b, err := l.look(ctx)
+	moved, elapsed := b.status.Identity != l.server, l.clock().longest(l.renewed)
+	if err != nil || !b.status.Lossy && !moved || elapsed < l.safe && (b.status.Lossy || l.source == nil) {
+		return b, err
 	}
 	if moved {
 		// A successor on the new server starts above the deltas that its quarantine covers. The
 		// quarantine started after the last renewal of this lease.
 		l.limit = min(l.limit, b.beyond(l.renewed.wall, l.fence, b.isolation()-l.cfg.MaxSkew))
 	}
-	return fmt.Errorf("%w: row %d: the store may have forgotten a claim by another process: the last renewal began %v ago, allowed: less than %v; "+
+	return b, fmt.Errorf("%w: row %d: the store may have forgotten a claim by another process: the last renewal began %v ago, allowed: less than %v; "+
 		"the server was %q and is %q", ErrWorkerRowLost, l.row.WorkerID, elapsed, l.safe, l.server, b.status.Identity)
 }
 
