@@ -7,13 +7,11 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // The numbers of a claim by memDomain at the delta 1000, with a window of 30.
@@ -107,33 +105,8 @@ func TestAutoTakesSpareRowsFirst(t *testing.T) {
 			t.Errorf("next worker %d, want 3: none is new", s.meta.NextWorkerID)
 		}
 	}
-	s = newMemStore()
-	s.put(leasestore.Row{WorkerID: 0}, held(1, 1, "other", 2000))
-	a := auto(s)
 	s.onList = func() error { return errStore }
-	refused(t, a, errStore, "list the expired rows")
-	s.onList = nil
-	s.onSwap = func(old, next leasestore.Row, do func() bool) (bool, error) { // another process takes the next new one
-		if old.Version == 0 {
-			s.onSwap = nil
-			s.rows[2] = held(2, 1, "other", 2000)
-			s.pin(3)
-			return false, nil
-		}
-		return do(), nil
-	}
-	wantGrant(t, take(t, a), 3, 1, 1030)
-}
-
-// The counter never passes a worker ID without a row, and no row is claimed that it has not passed.
-func TestLeasedCountsARowBeforeItTakesIt(t *testing.T) {
-	s := newMemStore()
-	s.pin(0)
-	s.rows[0] = leasestore.Row{WorkerID: 0, Version: 1}
-	take(t, hasty(leased(s)))
-	if s.meta.NextWorkerID != 1 {
-		t.Errorf("next worker %d, want 1", s.meta.NextWorkerID)
-	}
+	refused(t, auto(s), errStore, "list the expired rows")
 }
 
 func TestLeasedWithAClaimWithoutAnAnswer(t *testing.T) {
@@ -155,10 +128,11 @@ func TestLeasedWithACountWithoutAnAnswer(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
 	a := leased(s)
-	s.onMeta = func(do func() bool) (bool, error) {
+	fail := func(func() bool) (bool, error) {
 		s.onMeta = nil
 		return false, errLostAnswer
 	}
+	s.onMeta = fail
 	refused(t, a, errLostAnswer, "write the meta row")
 	if row := s.rows[0]; row.Version != 1 || row.Token != "" || row.Expires.After(s.status.Now) {
 		t.Errorf("row %+v, want a free one", row)
@@ -177,26 +151,8 @@ func TestLeasedWithACountWithoutAnAnswer(t *testing.T) {
 	if take(t, hasty(a)); s.meta.Token == "T" {
 		t.Errorf("meta row %+v, want the new worker ID counted", s.meta)
 	}
-}
-
-// A store without the right to write the meta row is read once, and not until the context ends.
-func TestLeasedWithAMetaRowThatCannotBeWritten(t *testing.T) {
-	s := newMemStore()
-	calls := 0
-	ctx, cancel := context.WithCancel(t.Context())
-	s.onMeta = func(func() bool) (bool, error) {
-		if calls++; calls == 3 {
-			cancel()
-		}
-		return false, errLostAnswer
-	}
-	_, err := leased(s).Assign(ctx, memDomain())
-	wantError(t, err, errLostAnswer, "write the meta row")
-	s.onMeta = nil
-	take(t, leased(s))
-	if s.meta.Version != 2 {
-		t.Errorf("meta row %+v, want the version 2: created, and a worker ID counted", s.meta)
-	}
+	s.meta, s.onMeta = leasestore.Meta{}, fail
+	refused(t, a, errLostAnswer, "write the meta row") // at once
 }
 
 func TestFencedRejectsAnotherOwner(t *testing.T) {
@@ -423,26 +379,6 @@ func TestFirstWorkerIDBoundsANamespace(t *testing.T) {
 	}
 	wantGrant(t, take(t, clocked(Leased(newMemStore(), LeaseConfig{Window: shortWindow.Window, FirstWorkerID: 3}))), 3, 1, 1030)
 	refused(t, Leased(newMemStore(), LeaseConfig{Window: shortWindow.Window, FirstWorkerID: 4}), ErrWorkerOutOfRange, "FirstWorkerID")
-}
-
-// Many processes start at once in a new namespace: all get a worker ID, and no row is left
-// uncounted.
-func TestAssignOfManyFirstStarts(t *testing.T) {
-	for _, open := range []func(leasestore.Store) Assigner{leased, auto} {
-		s := newMemStore()
-		var seen sync.Map
-		testkit.Together(400, func(int) {
-			l, err := open(s).Assign(t.Context(), manyWorkers())
-			if err != nil {
-				t.Error(err)
-			} else if _, twice := seen.LoadOrStore(l.Grant().WorkerID, true); twice {
-				t.Errorf("worker %d twice", l.Grant().WorkerID)
-			}
-		})
-		if n := int64(len(s.rows)); n != s.meta.NextWorkerID {
-			t.Errorf("%d rows, %d counted; want as many", n, s.meta.NextWorkerID)
-		}
-	}
 }
 
 // Fenced takes any number. The counter passes its rows without the pauses of a competition, and

@@ -109,14 +109,6 @@ func TestQuarantineBeginsAtTheEndOfAClaim(t *testing.T) {
 	wantQuarantine(t, a, 0, 80*time.Second) // the machine was suspended
 }
 
-// A lossy store bounds grants by its own clock, so that its quarantine does not bound the lead.
-func TestQuarantineOfAFenceFarAhead(t *testing.T) {
-	s := newMemStore()
-	s.put(leasestore.Row{WorkerID: 0, Fence: memStart + 3600})
-	s.status.Lossy, s.status.Identity = true, "A"
-	wantQuarantine(t, clocked(Leased(s, shortWindow)), 0, 90*time.Second)
-}
-
 // A lease that is not renewed at the end of its quarantine is kept for the next call.
 func TestQuarantineOutlastsAFailureOfTheStore(t *testing.T) {
 	s := newMemStore()

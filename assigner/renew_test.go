@@ -173,16 +173,6 @@ func TestRenewRejectsAFenceOfAnEarlierTry(t *testing.T) {
 	wantError(t, h.renew(1020, 1028), ErrWorkerRowLost, "fence 1080, here 1070")
 }
 
-// A copy of a process renews with the token of the original: the second of the two to renew loses
-// its lease.
-func TestRenewByACopyOfTheProcess(t *testing.T) {
-	h := newTenant(t)
-	copied := *h.l.(*lease)
-	h.at(1020).limit(1020, 1028, 1080)
-	wantError(t, copied.Renew(t.Context(), 1021, 1029), ErrWorkerRowLost, "copy")
-	h.at(1040).limit(1040, 1048, 1100)
-}
-
 func TestReleaseWithoutAnAnswer(t *testing.T) {
 	h := newTenant(t)
 	h.s.lose(1)
