@@ -77,21 +77,6 @@ var orders = []func(n int, swap func(i, j int)){
 	},
 }
 
-// Processes that start at once do not all try the same row.
-func TestLeasedTakesRowsInRandomOrder(t *testing.T) {
-	for _, fences := range [][2]int64{{1, 2}, {memStart + 211, memStart + 214}} {
-		for want, order := range orders {
-			s := newMemStore()
-			s.put(leasestore.Row{WorkerID: 0, Fence: fences[0]}, leasestore.Row{WorkerID: 1, Fence: fences[1]})
-			a := leased(s)
-			a.(*leaser).shuffle = order
-			if got := take(t, a).Grant().WorkerID; got != int64(want) {
-				t.Errorf("fences %v: worker %d, want %d", fences, got, want)
-			}
-		}
-	}
-}
-
 func TestAutoTakesSpareRowsFirst(t *testing.T) {
 	s := newMemStore()
 	s.put(leasestore.Row{WorkerID: 1}, leasestore.Row{WorkerID: 2})
@@ -441,17 +426,6 @@ func TestLeasedCreatesSpareRows(t *testing.T) {
 			}
 		}
 	}
-}
-
-// The only free row is lost to a process that ends at once: the next try finds it free again.
-func TestLeasedTriesALostRowAgain(t *testing.T) {
-	s := newMemStore()
-	s.put(leasestore.Row{WorkerID: 0}, held(1, 1, "b", 2000), held(2, 1, "c", 2000), held(3, 1, "d", 2000))
-	s.onSwap = func(_, _ leasestore.Row, _ func() bool) (bool, error) {
-		s.onSwap = nil
-		return false, nil
-	}
-	wantGrant(t, take(t, hasty(leased(s))), 0, 1, 1030)
 }
 
 // A creatingStore creates rows in one operation.
