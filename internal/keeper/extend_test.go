@@ -53,6 +53,31 @@ func TestUsedIsWithinTheGrantsSoFar(t *testing.T) {
 	})
 }
 
+// A position that is wrong for a moment, beyond the grant of the store, does not distort the pace.
+func TestPositionBeyondTheGrantIsNoPace(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		r.renew = func(_ context.Context, g *assigner.Grant, used, _ int64) error {
+			g.Limit = max(g.Limit, used+100)
+			return nil
+		}
+		r.open(t)
+		time.Sleep(10 * time.Second)
+		r.used.Store(10)
+		r.ahead.Store(1 << 27)
+		r.Extend(101)
+		synctest.Wait()
+		r.ahead.Store(0)
+		if h := r.Current(); h.Limit != 110 || h.Half != 60 {
+			t.Errorf("Limit %d, Half %d, want 110, 60", h.Limit, h.Half)
+		}
+		time.Sleep(10 * time.Second)
+		if _, lasts := r.Window(20); lasts != 90*time.Second {
+			t.Errorf("the window lasts %v, want 1m30s", lasts)
+		}
+	})
+}
+
 // A request leads to a renewal at once, which wakes the generator. A request during a renewal is
 // heard, and not sent when the renewal has granted it.
 func TestExtendIsHeardWhileARenewalIsUnderWay(t *testing.T) {
