@@ -100,8 +100,7 @@ func TestLeasedWithAClaimWithoutAnAnswer(t *testing.T) {
 	s.lose(1)
 	wantGrant(t, take(t, leased(s)), 0, 701, 1030)
 
-	s = newMemStore()
-	s.put(leasestore.Row{WorkerID: 0, Fence: 700})
+	s = newMemStore() // the worker ID is new
 	s.lose(1)
 	s.onLoad = func() error { return context.DeadlineExceeded }
 	wantError(t, refused(t, leased(s), errLostAnswer, "claim row 0"), context.DeadlineExceeded)
@@ -138,6 +137,11 @@ func TestLeasedWithACountWithoutAnAnswer(t *testing.T) {
 	}
 	s.meta, s.onMeta = leasestore.Meta{}, fail
 	refused(t, a, errLostAnswer, "write the meta row") // at once
+	s.onSwap = func(_, _ leasestore.Row, _ func() bool) (bool, error) {
+		s.onSwap, s.errMeta = nil, errStore
+		return false, nil
+	}
+	refused(t, hasty(a), errStore, "read the meta row")
 }
 
 func TestFencedRejectsAnotherOwner(t *testing.T) {
@@ -465,10 +469,11 @@ func (s *namedStore) Namespaces(context.Context) (map[string]leasestore.Meta, er
 	return all, nil
 }
 
-// movingStore is at another server from the nth look at it on.
+// movingStore is at another server from the nth look at it on, or does not answer any more.
 type movingStore struct {
 	*memStore
 	looks int
+	fault error
 }
 
 func (m *movingStore) Status(ctx context.Context) (leasestore.Status, error) {
@@ -476,16 +481,16 @@ func (m *movingStore) Status(ctx context.Context) (leasestore.Status, error) {
 	status, err := m.memStore.Status(ctx)
 	status.Identity = "A"
 	if m.looks < 0 {
-		status.Identity = "B"
+		status.Identity, err = "B", m.fault
 	}
 	return status, err
 }
 
 func TestAssignOnAServerThatChanges(t *testing.T) {
-	s := &movingStore{newMemStore(), 1}
+	s := &movingStore{newMemStore(), 1, nil}
 	refused(t, leased(s), ErrQuarantined, `"A"`, `"B"`, "worker 0") // the claim begins again, on the other server
 
-	s = &movingStore{newMemStore(), 1}
+	s = &movingStore{newMemStore(), 1, nil}
 	s.put(leasestore.Row{WorkerID: 0, Identity: "A"}, leasestore.Row{WorkerID: 1, Identity: "A", Fence: memStart + 20})
 	s.meta.Identity = "A"
 	refused(t, leased(s), ErrQuarantined, "worker ")
@@ -493,7 +498,15 @@ func TestAssignOnAServerThatChanges(t *testing.T) {
 		t.Errorf("%d rows held, want the quarantined one alone", len(held))
 	}
 
-	s = &movingStore{newMemStore(), 3}
+	for looks := range 2 {
+		s = &movingStore{newMemStore(), looks, errStore}
+		refused(t, leased(s), errStore, "read the status")
+		if !s.rows[0].Free() {
+			t.Errorf("row %+v, want it free", s.rows[0])
+		}
+	}
+
+	s = &movingStore{newMemStore(), 3, nil}
 	l := take(t, fenced(s, 0, "orders-0"))
 	before := l.Grant()
 	wantError(t, l.Renew(t.Context(), 1010, 1100), ErrWorkerRowLost, `"B"`)
