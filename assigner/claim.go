@@ -138,8 +138,8 @@ func (c *claim) free() ([]leasestore.Row, error) {
 }
 
 // usable returns the rows that may be taken, by rank. It counts the rows whose fence is too far
-// ahead. It leaves out rows that are not counted yet, since the worker ID of such a row would be given out
-// again if the row were deleted.
+// ahead. It leaves out rows that are not counted yet, since the worker ID of such a row would be
+// given out again if the row were deleted.
 func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row) {
 	c.ahead, c.nearest = 0, math.MaxInt64
 	for _, row := range rows {

@@ -77,10 +77,11 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	return nil
 }
 
-// lookHeld looks, and ends the lease if another process may have had the row meanwhile and the store may
-// have forgotten that process: on another server, and on a lossy store. It uses both clocks of this
-// host, and not the server's clock: a new server's clock may be slow. A second process of the same
-// owner takes a row at once, so a Fenced lease ends whenever the server changes.
+// lookHeld looks, and ends the lease if another process may have had the row meanwhile and the
+// store may have forgotten that process: on another server, and on a lossy store. It uses both
+// clocks of this host, and not the server's clock: a new server's clock may be slow. A second
+// process of the same owner takes a row at once, so a Fenced lease ends whenever the server
+// changes.
 func (l *lease) lookHeld(ctx context.Context) (bounds, error) {
 	b, err := l.look(ctx)
 	moved, elapsed := b.status.Identity != l.server, l.clock().longest(l.renewed)

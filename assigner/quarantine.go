@@ -46,10 +46,10 @@ func (c *claim) suspicion(row leasestore.Row) string {
 	return ""
 }
 
-// A quarantine holds back a lease that was claimed without a grant. It ends when its time has passed
-// by the store's clock and by both clocks of this host. Then all deltas that an earlier holder may
-// have been granted lie in the past. On a store that is not lossy this does not cover a holder that
-// ran further ahead of the clock than MaxLead.
+// A quarantine holds back a lease that was claimed without a grant. It ends when its time has
+// passed by the store's clock and by both clocks of this host. Then all deltas that an earlier
+// holder may have been granted lie in the past. On a store that is not lossy this does not cover a
+// holder that ran further ahead of the clock than MaxLead.
 type quarantine struct {
 	began     instant
 	lasts     time.Duration

@@ -116,8 +116,8 @@ func (k *Keeper) admit(g assigner.Grant) (*Registration, assigner.Grant, error) 
 	return Register(domain, g)
 }
 
-// begin returns the first Grant of a lease. Its clock is the last reading that the assigner made and
-// checked.
+// begin returns the first Grant of a lease. Its clock is the last reading that the assigner made
+// and checked.
 func (k *Keeper) begin(grant assigner.Grant) *Grant {
 	clock := *k.reading.Load()
 	next := &Grant{Grant: grant, Generation: 1, Clock: clock, Delta: k.Alloc.Delta(clock.Now())}

@@ -21,9 +21,9 @@ type domainKey struct {
 	datacenter int64
 }
 
-// registered are the worker IDs of a domain: an entry for each generator that lives or has ended. An
-// entry still protects its worker ID after the end: the clock may go back below its last delta, and
-// a store that went back may give out a worker ID of Disposable again.
+// registered are the worker IDs of a domain: an entry for each generator that lives or has ended.
+// An entry still protects its worker ID after the end: the clock may go back below its last delta,
+// and a store that went back may give out a worker ID of Disposable again.
 //
 // If there are too many, the entries of ended generators are dropped, and first becomes the delta
 // above all of theirs: a worker ID without an entry begins there.

@@ -78,8 +78,8 @@ func (k *Keeper) first(ctx context.Context) error {
 	}
 }
 
-// pause returns the time to wait before the next call of Assign after err, which contains p. It logs
-// err unless the last failure logged was of the same kind: the text has a time that changes.
+// pause returns the time to wait before the next call of Assign after err, which contains p. It
+// logs err unless the last failure logged was of the same kind: the text has a time that changes.
 func (k *Keeper) pause(p passing, err error) time.Duration {
 	if kind := fmt.Sprintf("%T", p); k.reported != kind {
 		k.reported = kind
