@@ -1,6 +1,7 @@
 package assigner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -94,13 +95,10 @@ func (b *bounds) reach(delta, span int64) int64 {
 // lead returns how far ahead of the clock the fence of a free row may lie. The default on a store
 // with an identity is the lead that a holder leaves behind if it keeps to the clock.
 func (b *bounds) lead() time.Duration {
-	switch {
-	case b.cfg.MaxLead > 0:
-		return b.cfg.MaxLead
-	case b.status.Identity != "" && !b.status.Lossy:
-		return 2 * b.window()
+	if b.status.Identity != "" && !b.status.Lossy {
+		return cmp.Or(b.cfg.MaxLead, 2*b.window())
 	}
-	return 24 * time.Hour
+	return cmp.Or(b.cfg.MaxLead, 24*time.Hour)
 }
 
 // farthest returns the highest fence of a row that a claim may take. fence is the namespace's.

@@ -26,10 +26,8 @@ func (m Meta) Recovering() bool { return strings.HasPrefix(m.Token, recoveringPr
 
 // recovered returns the lead of the recovery that is under way, or -1.
 func (m Meta) recovered() int64 {
-	var lead int64
-	if n, _ := fmt.Sscanf(m.Token, recoveringFormat, &lead); n == 0 {
-		return -1
-	}
+	lead := int64(-1)
+	_, _ = fmt.Sscanf(m.Token, recoveringFormat, &lead)
 	return lead
 }
 

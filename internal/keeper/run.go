@@ -131,12 +131,8 @@ func (k *Keeper) logShortage() {
 	if !k.supply.CompareAndSwap(short, told) {
 		return
 	}
-	record := []any{"worker", k.latest.Load().WorkerID, "calls", "Next returns ErrLeaseExhausted, NextContext waits",
-		"remedy", "bring the store back; do not restart processes, since a start needs the store"}
-	if err := k.lastErr.Load(); err != nil {
-		record = append(record, "error", *err)
-	}
-	k.Logger.Error("worker ID: callers get no IDs", record...)
+	k.Logger.Error("worker ID: callers get no IDs", "worker", k.latest.Load().WorkerID, "calls", "Next returns ErrLeaseExhausted, NextContext waits",
+		"remedy", "bring the store back; do not restart processes, since a start needs the store", "error", *k.lastErr.Load())
 }
 
 // untilRenewal returns the time to wait before the next renewal: the longest time that the lease
