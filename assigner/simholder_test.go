@@ -168,7 +168,7 @@ func (h *simHolder) renew() {
 	case errors.Is(err, ErrWorkerRowLost):
 		h.w.losses++
 		h.grant.Limit = min(h.grant.Limit, h.lease.Grant().Limit) // still its own, while it looks for another lease
-		if errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing) || errors.Is(err, leasestore.ErrNamespaceRecreated) {
+		if errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing) {
 			h.grant = Grant{}
 		}
 		h.lease = nil
