@@ -32,6 +32,7 @@ var mayImport = map[string]string{
 	"defaultgen":  "uidring bitsalloc assigner internal/generator internal/keeper",
 	"segment":     "uidring ringbuffer internal/generator",
 	"metrics":     "assigner cached defaultgen segment",
+	"publicid":    "uidring",
 	"uidringtest": "uidring assigner",
 
 	"assigner/kvassigner":     "assigner assigner/leasestore golang.org/x/sync/errgroup",
@@ -92,24 +93,26 @@ func TestDirectRequirements(t *testing.T) {
 	}
 }
 
-// TestReadmeProgramCompiles builds the program that the README shows.
-func TestReadmeProgramCompiles(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(readme), "```go\n")
-	program, _, found := strings.Cut(rest, "```")
-	if !found {
-		t.Fatal("README.md has no Go program")
-	}
-	dir := t.TempDir()
-	file := filepath.Join(dir, "main.go")
-	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := goTool(t, "build", "-o", filepath.Join(dir, "program"), file); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+// TestProgramsOfPagesCompile builds the first program of each page.
+func TestProgramsOfPagesCompile(t *testing.T) {
+	for _, name := range []string{"README.md", "docs/FACES.md"} {
+		page, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(page), "```go\n")
+		program, _, found := strings.Cut(rest, "```")
+		if !found {
+			t.Fatalf("%s has no Go program", name)
+		}
+		dir := t.TempDir()
+		file := filepath.Join(dir, "main.go")
+		if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := goTool(t, "build", "-o", filepath.Join(dir, "program"), file); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
 	}
 }
 
