@@ -147,9 +147,9 @@ func (m *Masker) Text(id uidring.ID) string {
 }
 
 // Parse returns the ID whose face is text, with any of the keys. As in [uidring.ParseBase32], the
-// 13 characters may be in lower case. A text of another kind, with an unknown key number or of another
-// length gives [uidring.ErrSyntax]; digits above the largest ID give [uidring.ErrRange]. All errors
-// are of type [*uidring.InvalidError], with the kind as Form.
+// 13 characters may be in lower case. A text of another kind, with an unknown key number or of
+// another length gives [uidring.ErrSyntax]; digits above the largest ID give [uidring.ErrRange].
+// All errors are of type [*uidring.InvalidError], with the kind as Form.
 func (m *Masker) Parse(text string) (uidring.ID, error) {
 	end := strings.LastIndexByte(text, '_')
 	if end != len(m.kind) || text[:end] != m.kind {
