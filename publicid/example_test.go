@@ -6,25 +6,22 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/publicid"
 )
 
 // orders masks order IDs. A program reads its keys from the environment or a store of secrets.
-var orders = must(publicid.New("order", "1:000102030405060708090a0b0c0d0e0f"))
+var orders, _ = publicid.New("order", "1:000102030405060708090a0b0c0d0e0f")
 
-// An OrderID is the ID in SQL, and its face in JSON and in paths of URLs.
+// An OrderID is the ID in SQL, and its face in JSON and URLs.
 type OrderID uidring.ID
 
 func (id OrderID) MarshalText() ([]byte, error) { return []byte(orders.Text(uidring.ID(id))), nil }
 
 func (id *OrderID) UnmarshalText(text []byte) error {
 	parsed, err := orders.Parse(string(text))
-	if err == nil {
-		*id = OrderID(parsed)
-	}
+	*id = OrderID(parsed)
 	return err
 }
 
@@ -32,7 +29,7 @@ func Example() {
 	for id := range uidring.ID(3) {
 		fmt.Println(orders.Text(176636547297255431 + id))
 	}
-	fmt.Println(orders.Parse(orders.Text(176636547297255431)))
+	fmt.Println(orders.Parse("order_10J2MZXHVGK34W"))
 	_, err := orders.Parse("user_15BBK41F5TZDX6")
 	fmt.Println(err)
 	// Output:
@@ -43,19 +40,8 @@ func Example() {
 	// uidring: malformed ID: order "user_15BBK41F5TZDX6": another kind, allowed: order_, a key number (1) and 13 characters of 0-9 and A-Z but U
 }
 
-// Texts with a kind that sort like their IDs, and hide nothing.
-func ExampleNewUnmasked() {
-	orders := must(publicid.NewUnmasked("order"))
-	texts := []string{orders.Text(176636547297255431), orders.Text(9)}
-	slices.Sort(texts)
-	fmt.Println(texts)
-	fmt.Println(orders.Parse(texts[0]))
-	// Output:
-	// [order_0000000000009 order_04WWA04002807]
-	// 9 <nil>
-}
-
-func ExampleMasker_http() {
+// A handler of net/http that finds a row by its face, and answers with JSON.
+func ExampleMasker() {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /orders/{id}", func(w http.ResponseWriter, r *http.Request) {
 		var order struct{ ID OrderID }
@@ -63,7 +49,9 @@ func ExampleMasker_http() {
 			http.Error(w, "no such order", http.StatusNotFound)
 			return
 		}
-		fmt.Printf("SELECT … WHERE id = %d: does it exist, and may the caller see it?\n", order.ID)
+		// database/sql stores and scans an OrderID, whose kind is int64, as a BIGINT.
+		column, err := driver.DefaultParameterConverter.ConvertValue(order.ID)
+		fmt.Println("SELECT … WHERE id =", column, err)
 		_ = json.NewEncoder(w).Encode(order)
 	})
 	for _, face := range []string{"order_10J2MZXHVGK34W", "176636547297255431"} {
@@ -72,15 +60,19 @@ func ExampleMasker_http() {
 		fmt.Print(w.Code, " ", w.Body)
 	}
 	// Output:
-	// SELECT … WHERE id = 176636547297255431: does it exist, and may the caller see it?
+	// SELECT … WHERE id = 176636547297255431 <nil>
 	// 200 {"ID":"order_10J2MZXHVGK34W"}
 	// 404 no such order
 }
 
-// database/sql stores an OrderID, whose kind is int64, as a BIGINT, and scans it.
-func ExampleMasker_sql() {
-	fmt.Println(driver.DefaultParameterConverter.ConvertValue(OrderID(176636547297255431)))
-	// Output: 176636547297255431 <nil>
+// Texts with a kind that sort like their IDs, and hide nothing.
+func ExampleNewUnmasked() {
+	orders, err := publicid.NewUnmasked("order")
+	fmt.Println(orders.Text(176636547297255431), err)
+	fmt.Println(orders.Parse("order_0000000000009"))
+	// Output:
+	// order_04WWA04002807 <nil>
+	// 9 <nil>
 }
 
 // The low three bits select one of eight ranges.
@@ -93,11 +85,4 @@ func ExampleScatter() {
 	// 8092530100660085760 7 176636547297255431
 	// 22079568412156929 0 176636547297255432
 	// 1175001073019003905 1 176636547297255433
-}
-
-func must(m *publicid.Masker, err error) *publicid.Masker {
-	if err != nil {
-		panic(err)
-	}
-	return m
 }

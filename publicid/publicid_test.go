@@ -244,15 +244,6 @@ func TestScatter(t *testing.T) {
 			t.Errorf("Gather(%d, %d): %d, want %d", tt.want, tt.n, got, tt.id)
 		}
 	}
-	// Consecutive IDs use all ranges in turn, and each range is in their order.
-	var last [8]uidring.ID
-	for id := uidring.ID(176636547297255424); id < 176636547297255424+80; id++ {
-		scattered := publicid.Scatter(id, 3)
-		if r := scattered >> 60; r != id%8 || scattered <= last[r] {
-			t.Errorf("%d is %d in range %d, after %d", id, scattered, r, last[r])
-		}
-		last[scattered>>60] = scattered
-	}
 }
 
 func TestNoAllocation(t *testing.T) {
@@ -276,26 +267,24 @@ func BenchmarkFace(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	buffer := make([]byte, aes.BlockSize)
 	const id = uidring.ID(176636547297255431)
-	text, buffer := m.Text(id), make([]byte, 10*aes.BlockSize)
-	tenBlocks := func() {
-		for i := 0; i < len(buffer); i += aes.BlockSize {
-			block.Encrypt(buffer[i:], buffer[i:])
-		}
-	}
-	for _, bb := range []struct {
-		name string
-		run  func()
-	}{
-		{"AES", tenBlocks}, {"Mask", func() { m.Mask(id) }},
-		{"Decimal", func() { _ = id.String() }}, {"Text", func() { m.Text(id) }}, {"Parse", func() { _, _ = m.Parse(text) }},
-		{"Scatter", func() { publicid.Scatter(id, 3) }},
-	} {
-		b.Run(bb.name, func(b *testing.B) {
-			b.ReportAllocs()
+	text := m.Text(id)
+	measure := func(name string, call func()) {
+		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				bb.run()
+				call()
 			}
 		})
 	}
+	measure("AES", func() {
+		for range 10 {
+			block.Encrypt(buffer, buffer)
+		}
+	})
+	measure("Mask", func() { m.Mask(id) })
+	measure("Decimal", func() { _ = id.String() })
+	measure("Text", func() { m.Text(id) })
+	measure("Parse", func() { _, _ = m.Parse(text) })
+	measure("Scatter", func() { publicid.Scatter(id, 3) })
 }

@@ -15,9 +15,8 @@ import (
 	"github.com/uidring/uidring/publicid"
 )
 
-const ranges, first, last = 8, 2026, 2094 // the years of bitsalloc.Recommended
-
 func main() {
+	const ranges, first, last = 8, 2026, 2094 // the years of bitsalloc.Recommended
 	layout, err := bitsalloc.New(bitsalloc.Recommended(), bitsalloc.DefaultEpoch())
 	if err != nil {
 		log.Fatal(err)
