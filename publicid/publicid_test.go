@@ -60,13 +60,19 @@ func TestVectors(t *testing.T) {
 func FuzzPermutations(f *testing.F) {
 	f.Add(int64(0), int64(1), 3)
 	f.Add(int64(math.MaxInt64), int64(-1), -64)
+	f.Add(int64(-5), int64(5), 3)
 	f.Add(int64(176636547297255431), int64(176636547297255432), 126)
 	m := newMasker(f, "order", key1)
+	unmasked, err := publicid.NewUnmasked("order")
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, a, b int64, n int) {
 		for name, p := range map[string]struct{ there, back func(uidring.ID) uidring.ID }{
-			"Mask":    {m.Mask, m.Unmask},
-			"Unmask":  {m.Unmask, m.Mask},
-			"Scatter": {func(id uidring.ID) uidring.ID { return publicid.Scatter(id, n) }, func(id uidring.ID) uidring.ID { return publicid.Gather(id, n) }},
+			"Mask":     {m.Mask, m.Unmask},
+			"Unmask":   {m.Unmask, m.Mask},
+			"unmasked": {unmasked.Mask, unmasked.Unmask},
+			"Scatter":  {func(id uidring.ID) uidring.ID { return publicid.Scatter(id, n) }, func(id uidring.ID) uidring.ID { return publicid.Gather(id, n) }},
 		} {
 			first, second := p.there(uidring.ID(a)), p.there(uidring.ID(b))
 			if p.back(first) != uidring.ID(a) || first < 0 != (a < 0) || a < 0 && int64(first) != a {
@@ -150,7 +156,7 @@ func TestParseRefuses(t *testing.T) {
 		kind       error
 	}{
 		{masked, "", `malformed ID: order "": another kind` + allowed, uidring.ErrSyntax},
-		{masked, "user_104WWA04002807", `order "user_104WWA04002807": another kind` + allowed, uidring.ErrSyntax},
+		{masked, "users_104WWA04002807", `order "users_104WWA04002807": another kind` + allowed, uidring.ErrSyntax},
 		{masked, "order_item_104WWA04002807", "another kind", uidring.ErrSyntax},
 		{masked, "order104WWA04002807", "another kind", uidring.ErrSyntax},
 		{masked, long, `"` + long[:64] + `…": another kind`, uidring.ErrSyntax},
@@ -162,9 +168,9 @@ func TestParseRefuses(t *testing.T) {
 		{masked, "order_18000000000000", `base32 "8000000000000": above the largest ID`, uidring.ErrRange},
 		{unmasked, "order_104WWA04002807", `14 bytes long, allowed: order_ and 13 characters`, uidring.ErrSyntax},
 	} {
-		_, err := tt.m.Parse(tt.text)
+		id, err := tt.m.Parse(tt.text)
 		invalid, ok := errors.AsType[*uidring.InvalidError](err)
-		if !ok || !errors.Is(err, tt.kind) || invalid.Form != "order" || !strings.Contains(err.Error(), tt.want) {
+		if !ok || id != 0 || !errors.Is(err, tt.kind) || invalid.Form != "order" || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: %v, want %v with %s", tt.text, err, tt.kind, tt.want)
 		}
 	}
@@ -181,10 +187,11 @@ func TestNewRefuses(t *testing.T) {
 			`keys none, allowed: 1 to 9 keys; NewUnmasked takes none`}},
 		{"", []string{key1}, []string{`kind "", allowed`}},
 		{"order_", []string{key1}, []string{`kind "order_"`}},
-		{strings.Repeat("k", 64), []string{key1}, []string{`kind "` + strings.Repeat("k", 64) + `"`}},
+		{strings.Repeat("k", 64), []string{key1}, []string{`k", allowed`}},
+		{strings.Repeat("k", 65), []string{key1}, []string{`kkk…", allowed`}},
 		{"order", []string{key1, ""}, []string{`key at place 2 of 0 characters without such a number, allowed: a number from 1 to 9, a colon and 32 hexadecimal digits`}},
-		{"order", []string{secret1, "0:" + secret1}, []string{`place 1 of 32 characters`, `place 2 of 34 characters without such a number`}},
-		{"order", []string{"10:" + secret1, "::" + secret1}, []string{`place 1 of 35 characters`, `place 2 of 34 characters`}},
+		{"order", []string{secret1, "0:" + secret1, "a:" + secret1}, []string{`place 1 of 32 characters`, `place 2 of 34 characters without such a number`, `place 3`}},
+		{"order", []string{"10:" + secret1}, []string{`place 1 of 35 characters`}},
 		{"order", []string{key1 + "0", "2:"}, []string{`place 1 with 33 digits`, `place 2 with 0 digits`}},
 		{"order", []string{key1[:33] + "x"}, []string{`place 1 with a character that is no hexadecimal digit`}},
 		{"order", []string{key1, key2, "1:" + secret2}, []string{`place 3 with number 1 again, allowed: one key of each number`}},
