@@ -15,6 +15,7 @@
 //     filled in the background; an ID costs about an atomic add.
 //   - [github.com/uidring/uidring/defaultgen]: a generator that follows the clock, for moderate
 //     rates and for IDs that must carry the time of the call.
+//   - [github.com/uidring/uidring/backdate]: IDs of past instants, for rows that get IDs later.
 //   - [github.com/uidring/uidring/segment]: dense numbers from a counter in a database;
 //     [github.com/uidring/uidring/segment/segmenttest] tests a source of your own.
 //   - [github.com/uidring/uidring/assigner]: the sources of worker IDs, and how far each can be
@@ -38,6 +39,7 @@
 //   - [github.com/uidring/uidring/metrics]: Stats for monitoring, with
 //     [github.com/uidring/uidring/metrics/prometheus] and
 //     [github.com/uidring/uidring/metrics/otel].
+//   - [github.com/uidring/uidring/vmclock]: notices that a copy of a virtual machine runs on.
 //   - [github.com/uidring/uidring/uidringtest]: generators for tests of other programs.
 //   - [github.com/uidring/uidring/client]: a client of the ID service, cmd/uidring.
 //

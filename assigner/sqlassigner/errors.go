@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/schema"
 )
 
 // Errors of the database. Each is wrapped together with the driver's own error, in a text that
@@ -51,8 +52,13 @@ func (s *store) explain(ctx context.Context, what string, tries int, err error) 
 	}
 	d := s.dialect.diagnose(err)
 	if d.sentinel == ErrTableMissing && d.advice == "" {
-		table := inSchema.FindString(strings.ToUpper(err.Error()))
-		d.advice = "create it with " + s.dialect.creation(groupOf(table))
+		name, group := inSchema.FindString(strings.ToUpper(err.Error())), schema.Nodes
+		for _, t := range tablesOf(schema.Groups()...) {
+			if t.name == name {
+				group = t.group
+			}
+		}
+		d.advice = "create it with " + s.dialect.creation(group)
 	}
 	if d.advice != "" {
 		d.advice = "; " + d.advice

@@ -2,7 +2,6 @@ package sqlassigner_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log"
@@ -49,17 +48,6 @@ func ExampleLeased_postgreSQL() {
 	}
 	defer ids.Close()
 	fmt.Println(ids.Next())
-}
-
-// A handle that is shared with an ORM is an *sql.DB.
-func ExampleWrap() {
-	pool, err := sql.Open("pgx", "postgres://shop:secret@db.example.org:5432/shop")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer pool.Close()
-	numbers := sqlassigner.Leased(sqlassigner.Wrap(pool, sqlassigner.PostgreSQL), "orders")
-	_ = numbers // give it to the Config of a generator
 }
 
 // A generator calls Assign and Renew itself; give the assigner to its Config.

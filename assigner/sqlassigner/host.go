@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // The values of WORKER_NODE.TYPE.
@@ -16,9 +15,6 @@ const (
 	typeContainer = 1
 	typeHost      = 2
 )
-
-// maxNodeText is the width of HOST_NAME and PORT, in characters.
-const maxNodeText = 64
 
 // A node describes, in WORKER_NODE, the process that took a worker ID.
 type node struct {
@@ -41,10 +37,6 @@ func thisNode() (node, error) {
 		port := fmt.Sprintf("%d-%d", time.Now().UnixMilli(), rand.IntN(100_000))
 		return node{host: hostName(), port: port, kind: typeHost}, nil
 	}
-	if h, p := utf8.RuneCountInString(host), utf8.RuneCountInString(port); h > maxNodeText || p > maxNodeText {
-		return node{}, fmt.Errorf("sqlassigner: JPAAS_HOST has %d characters and JPAAS_HTTP_PORT (or JPAAS_HOST_PORT_8080) %d, "+
-			"allowed: %d", h, p, maxNodeText)
-	}
 	return node{host: host, port: port, kind: typeContainer}, nil
 }
 
@@ -64,5 +56,5 @@ func hostName() string {
 		}
 	}
 	name, _ := os.Hostname()
-	return cmp.Or(found, name[:min(len(name), maxNodeText)], "localhost")
+	return cmp.Or(found, name, "localhost")
 }

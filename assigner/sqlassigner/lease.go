@@ -13,6 +13,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/schema"
 )
 
 // LeaseStore returns the store of a namespace in the tables WORKER_LEASE and WORKER_LEASE_META, for
@@ -53,7 +54,8 @@ const (
 		"VALUES " + rowValues
 	rowValues = "(?, ?, ?, ?, ?, ?, ?, ?, {later}, 1)"
 	updateRow = "UPDATE WORKER_LEASE {key} SET VERSION = ?, FENCE = ?, TOKEN = ?, OWNER = ?, HOLDER = ?, SERVER_ID = ?, EXPIRES_AT = {later}, " +
-		"SWAPS = SWAPS + 1 WHERE NAMESPACE = ? AND WORKER_ID = ? AND VERSION = ? AND FENCE = ? AND TOKEN = ?"
+		"SWAPS = SWAPS + 1" + sameRow
+	sameRow = " WHERE NAMESPACE = ? AND WORKER_ID = ? AND VERSION = ? AND FENCE = ? AND TOKEN = ?"
 )
 
 // row names a row in an error text.
@@ -91,13 +93,9 @@ func (l *leases) readDurable(ctx context.Context, conn *sqlx.Conn, workerID int6
 		if err != nil || row == (leasestore.Row{}) {
 			return row, err
 		}
-		result, err := conn.ExecContext(ctx, l.store.sql("UPDATE WORKER_LEASE {key} SET SWAPS = SWAPS + 1 "+
-			"WHERE NAMESPACE = ? AND WORKER_ID = ? AND VERSION = ? AND FENCE = ? AND TOKEN = ?"),
+		changed, err := l.store.exec(ctx, conn, "UPDATE WORKER_LEASE {key} SET SWAPS = SWAPS + 1"+sameRow,
 			l.namespace, workerID, row.Version, row.Fence, row.Token)
-		if err != nil {
-			return row, err
-		}
-		if changed, err := result.RowsAffected(); err != nil || changed == 1 {
+		if err != nil || changed == 1 {
 			return row, err
 		}
 	}
@@ -137,28 +135,31 @@ func (l *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Du
 	if err := checkRow(next); err != nil {
 		return false, err
 	}
+	what := "change " + l.row(next.WorkerID)
 	if old.Version == 0 && old.Fence == 0 && old.Token == "" {
-		absent := &query{0, "SELECT COUNT(*) FROM WORKER_LEASE {key} WHERE NAMESPACE = ? AND WORKER_ID = ?", []any{l.namespace, next.WorkerID}}
-		return l.store.create(ctx, "create "+l.row(next.WorkerID), rowTable, absent, createRow, l.namespace, next.WorkerID,
-			next.Version, next.Fence, next.Token, next.Owner, next.Holder, next.Identity, ttl.Microseconds())
+		absent := l.store.count(0, "WORKER_LEASE {key} WHERE NAMESPACE = ? AND WORKER_ID = ?", l.namespace, next.WorkerID)
+		return l.store.swap(ctx, what, rowTable, absent, createRow+l.store.unlessKept(rowTable), l.arguments(next, ttl)...)
 	}
 	if checkText("Token", old.Token, maxToken) != nil {
 		return false, nil // no row has it; MySQL takes no notice of spaces at the end
 	}
-	var same *query
-	if old.Token != next.Token { // a claim, not a renewal, which has no rivals
-		same = &query{1, "SELECT COUNT(*) FROM WORKER_LEASE WHERE NAMESPACE = ? AND WORKER_ID = ? AND VERSION = ? AND FENCE = ? AND TOKEN = ?",
-			[]any{l.namespace, next.WorkerID, old.Version, old.Fence, old.Token}}
+	same := []any{l.namespace, next.WorkerID, old.Version, old.Fence, old.Token}
+	ready := l.store.count(1, "WORKER_LEASE"+sameRow, same...)
+	if old.Token == next.Token { // a renewal, which has no rivals
+		ready = nil
 	}
-	return l.store.swap(ctx, "change "+l.row(next.WorkerID), rowTable, same, updateRow,
-		next.Version, next.Fence, next.Token, next.Owner, next.Holder, next.Identity, ttl.Microseconds(),
-		l.namespace, next.WorkerID, old.Version, old.Fence, old.Token)
+	return l.store.swap(ctx, what, rowTable, ready, updateRow, append(l.arguments(next, ttl)[2:], same...)...)
+}
+
+// arguments returns the values of createRow, which updateRow has from the third on.
+func (l *leases) arguments(r leasestore.Row, ttl time.Duration) []any {
+	return []any{l.namespace, r.WorkerID, r.Version, r.Fence, r.Token, r.Owner, r.Holder, r.Identity, ttl.Microseconds()}
 }
 
 // Status reads the clock last, since the caller compares it with its own clock.
 func (l *leases) Status(ctx context.Context) (leasestore.Status, error) {
 	return ask(ctx, l.store, "query the server", func(ctx context.Context, conn *sqlx.Conn) (leasestore.Status, error) {
-		status, err := l.store.status(ctx, conn, leaseTables())
+		status, err := l.store.status(ctx, conn, tablesOf(schema.Leases))
 		if err != nil {
 			return status, err
 		}
@@ -176,16 +177,16 @@ func (l *leases) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time
 	var args []any
 	for _, r := range rows {
 		errs = append(errs, checkRow(r))
-		args = append(args, l.namespace, r.WorkerID, r.Version, r.Fence, r.Token, r.Owner, r.Holder, r.Identity, ttl.Microseconds())
+		args = append(args, l.arguments(r, ttl)...)
 	}
 	if err := errors.Join(errs...); err != nil || len(rows) == 0 {
 		return err
 	}
-	statement := createRow + strings.Repeat(", "+rowValues, len(rows)-1)
+	statement := createRow + strings.Repeat(", "+rowValues, len(rows)-1) + l.store.unlessKept(rowTable)
 	if !l.store.dialect.conflict { // unlike INSERT IGNORE, this hides no other errors
 		statement += " ON DUPLICATE KEY UPDATE VERSION = VERSION"
 	}
 	what := fmt.Sprintf("create %d rows of namespace %q in WORKER_LEASE", len(rows), l.namespace)
-	_, err := l.store.create(ctx, what, rowTable, nil, statement, args...)
+	_, err := l.store.swap(ctx, what, rowTable, nil, statement, args...)
 	return err
 }

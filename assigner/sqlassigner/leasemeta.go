@@ -15,16 +15,10 @@ import (
 // leaseSchema is the version of the tables that this code supports.
 const leaseSchema = 1
 
-// metaColumns are the columns that SwapMeta writes, in the order of metaValues and metaRow.fields.
+// metaColumns are the columns that SwapMeta writes, in the order of metaRow.fields.
 func metaColumns() []string {
 	return append([]string{"VERSION", "NAMESPACE_UUID", "DATACENTER_ID", "FIRST_WORKER_ID", "NEXT_WORKER_ID", "FENCE", "TOKEN",
 		"SERVER_ID", "SCHEMA_VERSION"}, pinColumns[:]...)
-}
-
-func metaValues(m leasestore.Meta) []any {
-	p := pinOf(m.Layout, m.Epoch)
-	return append([]any{m.Version, m.Namespace, m.DatacenterID, m.FirstWorkerID, m.NextWorkerID, m.Fence, m.Token, m.Identity, leaseSchema},
-		p.values()...)
 }
 
 // A metaRow is a row of WORKER_LEASE_META.
@@ -34,6 +28,7 @@ type metaRow struct {
 	pin    pin
 }
 
+// fields returns r as destinations of a row, and as arguments of statements.
 func (r *metaRow) fields() []any {
 	m := &r.Meta
 	return append([]any{&m.Version, &m.Namespace, &m.DatacenterID, &m.FirstWorkerID, &m.NextWorkerID, &m.Fence, &m.Token, &m.Identity, &r.schema},
@@ -128,31 +123,30 @@ func (l *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool,
 	if err := checkMeta(next); err != nil {
 		return false, err
 	}
-	values := append(metaValues(next), l.namespace)
+	row := &metaRow{Meta: next, schema: leaseSchema, pin: pinOf(next.Layout, next.Epoch)}
+	what, values := "change "+l.meta(), row.fields()
 	if old == (leasestore.Meta{}) {
-		if err := l.mayBegin(ctx, next); err != nil {
-			return false, err
-		}
-		absent := &query{0, "SELECT COUNT(*) FROM WORKER_LEASE_META {key} WHERE NAMESPACE = ?", []any{l.namespace}}
-		return l.store.create(ctx, "create "+l.meta(), metaTable, absent, "INSERT INTO WORKER_LEASE_META ("+strings.Join(metaColumns(), ", ")+
-			", NAMESPACE, SWAPS) VALUES ("+strings.Repeat("?, ", len(values))+"1)", values...)
+		return l.store.swap(ctx, what, metaTable, l.mayBegin(next), "INSERT INTO WORKER_LEASE_META ("+strings.Join(metaColumns(), ", ")+
+			", NAMESPACE, SWAPS) VALUES ("+strings.Repeat("?, ", len(values)+1)+"1)"+l.store.unlessKept(metaTable), append(values, l.namespace)...)
 	}
-	same := &query{1, "SELECT COUNT(*) FROM WORKER_LEASE_META WHERE NAMESPACE = ? AND VERSION = ? AND TOKEN = ?",
-		[]any{l.namespace, old.Version, old.Token}}
-	return l.store.swap(ctx, "change "+l.meta(), metaTable, same, "UPDATE WORKER_LEASE_META SET "+strings.Join(metaColumns(), " = ?, ")+
-		" = ?, SWAPS = SWAPS + 1 WHERE NAMESPACE = ? AND VERSION = ? AND TOKEN = ?", append(values, old.Version, old.Token)...)
+	same := []any{l.namespace, old.Version, old.Token}
+	ready := l.store.count(1, "WORKER_LEASE_META"+sameMeta, same...)
+	return l.store.swap(ctx, what, metaTable, ready, "UPDATE WORKER_LEASE_META SET "+strings.Join(metaColumns(), " = ?, ")+
+		" = ?, SWAPS = SWAPS + 1"+sameMeta, append(values, same...)...)
 }
 
-// mayBegin runs the checks of LoadMeta before the meta row is created, so that a rejected start
-// leaves no row with its FIRST_WORKER_ID.
-func (l *leases) mayBegin(ctx context.Context, m leasestore.Meta) error {
-	return l.store.do(ctx, "create "+l.meta(), func(ctx context.Context, conn *sqlx.Conn) error {
+const sameMeta = " WHERE NAMESPACE = ? AND VERSION = ? AND TOKEN = ?"
+
+// mayBegin returns a probe for no meta row. It runs the checks of LoadMeta before the row is
+// created, so that a rejected start leaves no row with its FIRST_WORKER_ID.
+func (l *leases) mayBegin(m leasestore.Meta) probe {
+	return func(ctx context.Context, conn *sqlx.Conn) (bool, error) {
 		rows, err := l.like(ctx, conn)
-		if err != nil {
-			return err
+		if err != nil || rows[l.namespace] != nil {
+			return false, err
 		}
-		return l.allowed(ctx, conn, rows, m)
-	})
+		return true, l.allowed(ctx, conn, rows, m)
+	}
 }
 
 // meta names the row of the namespace in an error text.

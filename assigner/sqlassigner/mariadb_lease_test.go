@@ -82,18 +82,9 @@ func TestFaultsOfLeasesOnMariaDB(t *testing.T) {
 	b := mariaDB(testserver.MariaDB(t))
 	storetest.LeasesWithstandFaults(t, b)
 	prepared := b
-	prepared.Kill = nil
+	prepared.Kills = false
 	prepared.Open = func(t *testing.T, dsn string) *sqlx.DB { return openMariaDB(t, dsn+"?interpolateParams=false") }
 	t.Run("prepared statements", func(t *testing.T) { storetest.LeasesWithstandFaults(t, prepared) })
-}
-
-func TestLeaseSwapWaitsForALockOfMariaDB(t *testing.T) {
-	_, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
-	other := openMariaDB(t, dsn)
-	other.SetMaxOpenConns(1)
-	storetest.SwapWaits(t, openMariaDB(t, dsn+"?innodb_lock_wait_timeout=1"),
-		func() { storetest.Exec(t, other, "BEGIN", "SELECT 1 FROM WORKER_LEASE FOR UPDATE") },
-		func() { storetest.Exec(t, other, "COMMIT") })
 }
 
 // A swap is retried only if the server has rejected it. After a shutdown or a lost connection it
@@ -106,7 +97,7 @@ func TestMariaDBSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
 		repeated int
 		sentinel error
 	}{
-		{1213, "", 3, nil}, {1290, "", 3, nil}, {1290, "?rejectReadOnly=false", 3, nil},
+		{1213, "", 3, nil}, {1205, "", 3, nil}, {1290, "", 3, nil}, {1290, "?rejectReadOnly=false", 3, nil},
 		{1053, "", 0, sqlassigner.ErrUnreachable}, {1142, "", 0, sqlassigner.ErrAccessDenied},
 	} {
 		t.Run(fmt.Sprint(tt.number, tt.params), func(t *testing.T) {

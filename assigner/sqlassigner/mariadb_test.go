@@ -20,7 +20,6 @@ import (
 
 func TestMain(m *testing.M) {
 	storetest.Child(sqlassigner.OpenMySQL)
-	storetest.SegmentChild(sqlassigner.OpenMySQL)
 	os.Exit(m.Run())
 }
 
@@ -67,11 +66,7 @@ func mariaDB(s *testserver.Server) storetest.Database {
 		Blocked: "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table%lock'",
 	}
 	if s != nil {
-		b.Addr = s.Addr()
-		b.Kill = func(*testing.T) {
-			s.Kill9()
-			s.Restart()
-		}
+		b.Addr, b.Kills = s.Addr(), true
 	}
 	return b
 }
@@ -91,11 +86,6 @@ func TestGaleraIsRefusedOrWarnedAbout(t *testing.T) {
 	if id := storetest.Identity(t, db); id != "" {
 		t.Errorf("identity %q, want none", id)
 	}
-}
-
-func TestMariaDBWithoutAFreeConnectionNamesTheLimit(t *testing.T) {
-	s := testserver.MariaDB(t, "--max-connections=10")
-	storetest.NoConnectionLeft(t, mariaDB(s))
 }
 
 func TestReadOnlyMariaDBIsRefusedUntilItTakesWrites(t *testing.T) {

@@ -79,11 +79,6 @@ type reserved struct {
 
 func (r reserved) covers(id int64) bool { return r.namespace != "" && r.first <= id }
 
-// near reports whether less than a tenth of the worker IDs below first remain above id.
-func (r reserved) near(id int64) bool {
-	return r.namespace != "" && 10*(r.first-1-id) < r.first-1
-}
-
 // reserved returns the namespace that shares worker IDs with a domain and has the lowest first
 // worker ID. A namespace with another split of the bits has all worker IDs.
 func (s *store) reserved(ctx context.Context, conn *sqlx.Conn, d assigner.Domain) (r reserved, err error) {
@@ -115,13 +110,15 @@ func (r reserved) allows(id int64) error {
 		"well above %d", leasestore.ErrOverlap, id, r.namespace, r.first, id)
 }
 
-// warnNear logs once that WORKER_NODE has nearly reached a namespace.
+// warnNear logs once that less than a tenth of the worker IDs below a namespace remain above id.
 func (s *store) warnNear(ctx context.Context, once *sync.Once, r reserved, id int64) {
-	if !r.near(id) {
+	left, all := r.first-1-id, r.first-1
+	if r.namespace == "" || 10*left >= all {
 		return
 	}
 	once.Do(func() {
 		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: WORKER_NODE has few worker IDs left below the first one of a "+
-			"namespace of WORKER_LEASE; move its services to leases before they are used up", slog.Int64("left", r.first-1-id), slog.Int64("highest", id), slog.String("namespace", r.namespace), slog.Int64("first_worker_id", r.first))
+			"namespace of WORKER_LEASE; move its services to leases before they are used up",
+			slog.Int64("left", left), slog.Int64("highest", id), slog.String("namespace", r.namespace), slog.Int64("first_worker_id", r.first))
 	})
 }

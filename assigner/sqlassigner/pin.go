@@ -13,6 +13,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/schema"
 )
 
 // pinColumns are the columns of WORKER_NODE_PIN that describe the layout and epoch, in the order of
@@ -33,21 +34,9 @@ func (p pin) layout() (bitsalloc.Layout, time.Time) {
 
 // width returns the width of a field as stored, or 255, which no layout has, for a number that is
 // no width: truncated, 284 bits would be the 28 bits of the default layout.
-func width(stored int64) uint8 {
-	if stored < 0 || stored > math.MaxUint8 {
-		return math.MaxUint8
-	}
-	return uint8(stored)
-}
+func width(stored int64) uint8 { return uint8(min(uint64(stored), math.MaxUint8)) }
 
-// values and fields return p as arguments of statements, and as destinations of rows.
-func (p *pin) values() (list []any) {
-	for _, v := range p {
-		list = append(list, v)
-	}
-	return list
-}
-
+// fields returns p as destinations of rows, and as arguments of statements.
 func (p *pin) fields() (list []any) {
 	for i := range p {
 		list = append(list, &p[i])
@@ -83,10 +72,10 @@ func Pin(ctx context.Context, db *sqlx.DB, cfg Config, l bitsalloc.Layout, epoch
 	}
 	s := newStore(db, cfg, nil)
 	return s.do(ctx, "store the layout", func(ctx context.Context, conn *sqlx.Conn) error {
-		if _, err := s.checkTables(ctx, conn, nodeTables()); err != nil {
+		if _, err := s.checkTables(ctx, conn, tablesOf(schema.Nodes)); err != nil {
 			return err
 		}
-		return s.checkPin(ctx, conn, a)
+		return s.checkPin(ctx, conn, pinOf(a.Layout(), a.Epoch()))
 	})
 }
 
@@ -99,12 +88,11 @@ func (s *store) readPin(ctx context.Context, conn *sqlx.Conn) (stored pin, err e
 
 // checkPin writes the pin if there is none, and returns an error if the pin differs. When two
 // processes write it at once, one fails, retries, and reads the pin of the other.
-func (s *store) checkPin(ctx context.Context, conn *sqlx.Conn, a *bitsalloc.Allocator) error {
-	mine := pinOf(a.Layout(), a.Epoch())
+func (s *store) checkPin(ctx context.Context, conn *sqlx.Conn, mine pin) error {
 	stored, err := s.readPin(ctx, conn)
 	if errors.Is(err, sql.ErrNoRows) {
 		_, err = conn.ExecContext(ctx, s.sql("INSERT INTO WORKER_NODE_PIN (ID, "+strings.Join(pinColumns[:], ", ")+", CREATED) VALUES (1"+
-			strings.Repeat(", ?", len(mine))+", {utc})"), mine.values()...)
+			strings.Repeat(", ?", len(mine))+", {utc})"), mine.fields()...)
 		return err
 	}
 	if err != nil || stored == mine {

@@ -34,7 +34,7 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	lost := storetest.Assign(t, a).Grant()
 	primary.Kill9()
 
-	storetest.RefusedForNow(t, storetest.Kinds(standby)[1], leasestore.ErrNotDurable, "read_only is on")
+	storetest.RefusedForNow(t, storetest.Kinds(standby)["Leased"], leasestore.ErrNotDurable, "read_only is on")
 	storetest.Exec(t, standby, "RESET SLAVE ALL", "SET GLOBAL read_only = OFF")
 	_, err := storetest.Leased(standby).Assign(t.Context(), assignertest.Domain())
 	storetest.WantError(t, err, assigner.ErrQuarantined, fmt.Sprintf("worker %d for ", lost.WorkerID), `the store is another server or another copy of its file, now "server_id 12 after `+

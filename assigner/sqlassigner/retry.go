@@ -23,7 +23,14 @@ func retry(ctx context.Context, call func() error, passes func(error) bool) (tri
 	var cause error
 	for tries = 1; ; tries++ {
 		err = call()
-		if err == nil || ctx.Err() != nil || !passes(err) || !wait(ctx, rand.N(pause)) {
+		if err == nil || ctx.Err() != nil || !passes(err) {
+			break
+		}
+		select {
+		case <-time.After(rand.N(pause)):
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
 			break
 		}
 		cause = err
@@ -36,16 +43,4 @@ func retry(ctx context.Context, call func() error, passes func(error) bool) (tri
 		err = cause // the last attempt only failed for lack of time
 	}
 	return tries, err
-}
-
-// wait returns false when ctx ends before the pause.
-func wait(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }

@@ -41,40 +41,34 @@ func SegmentPart(db *sqlx.DB, part, parts int, cfg Config) segment.Source {
 		wrong = fmt.Errorf("sqlassigner: part %d of %d, allowed: 0 to parts - 1, and 1 to %d parts", part, parts, most)
 	}
 	return &counters{
-		store:  newStore(db, cfg, wrong),
-		table:  segmentTable,
-		load:   "SELECT NEXT_ID, DELTA, REMAINDER FROM ID_SEGMENT WHERE NAME = ?",
-		swap:   "UPDATE ID_SEGMENT SET NEXT_ID = ? WHERE NAME = ? AND NEXT_ID = ? AND DELTA = ? AND REMAINDER = ?",
-		create: "INSERT INTO ID_SEGMENT (NAME, NEXT_ID, DELTA, REMAINDER) VALUES (?, 1, ?, ?)",
-		check:  leasestore.CheckNamespace,
-		delta:  int64(parts), remainder: int64(part),
+		store: newStore(db, cfg, wrong), table: segmentTable,
+		name: "NAME", number: "NEXT_ID", delta: "DELTA", remainder: "REMAINDER",
+		part: int64(part), parts: int64(parts),
 	}
 }
 
-// counters is a source whose counters are the rows of a table. A row has the next number of the
-// counter, or the last number given out, and delta and remainder of its IDs.
+// counters is a source whose counters are the rows of a table.
 type counters struct {
 	store *store
-	table
-	column           string // of the name of a counter, for a table of a Java deployment
-	load             string // reads number, delta, remainder of a name
-	swap             string // sets a number, if name, number, delta, remainder are as they were read
-	last             int64  // 1: the row has the last number
-	create           string // creates the row of a name, delta, remainder; "": a row is created as for Java
-	delta, remainder int64  // with create, of all rows
-	check            func(name string) error
+	table table
+	// The columns: the name of a counter, the next number or the last number given out, and delta
+	// and remainder of the IDs. The last two may be numbers.
+	name, number, delta, remainder string
+	also                           string // columns that a change of a row sets, too
+	last                           int64  // 1: the row has the last number
+	part, parts                    int64  // remainder and delta of all rows; 0 parts: rows are created as for Java
 }
 
 // Advance implements segment.Source. Repeating a call that may have taken effect wastes a range,
 // and repeats no ID.
 func (c *counters) Advance(ctx context.Context, name string, n int64) (r segment.Range, err error) {
-	if err := c.check(name); err != nil {
+	if err := leasestore.CheckNamespace(name); c.parts > 0 && err != nil {
 		return r, fmt.Errorf("sqlassigner: counter: %w", err)
 	}
 	if n < 1 {
 		return r, fmt.Errorf("sqlassigner: %d IDs of counter %q, allowed: 1 or more", n, name)
 	}
-	return ask(ctx, c.store, fmt.Sprintf("advance counter %q in %s", name, c.name), func(ctx context.Context, conn *sqlx.Conn) (segment.Range, error) {
+	return ask(ctx, c.store, fmt.Sprintf("advance counter %q in %s", name, c.table.name), func(ctx context.Context, conn *sqlx.Conn) (segment.Range, error) {
 		if err := c.checkStore(ctx, conn); err != nil {
 			return segment.Range{}, err
 		}
@@ -92,7 +86,7 @@ func (c *counters) checkStore(ctx context.Context, conn *sqlx.Conn) error {
 	if err := c.store.checkDurable(ctx, conn, group, "ranges"); err != nil {
 		return err
 	}
-	if c.create != "" { // the names of Leaf and TinyId are theirs
+	if c.parts > 0 { // the names of Leaf and TinyId are theirs
 		if _, err := c.store.checkTables(ctx, conn, group); err != nil {
 			return err
 		}
@@ -103,33 +97,33 @@ func (c *counters) checkStore(ctx context.Context, conn *sqlx.Conn) error {
 // advance moves the number of a row, and reports false when the row has changed meanwhile.
 func (c *counters) advance(ctx context.Context, conn *sqlx.Conn, name string, n int64) (r segment.Range, ok bool, err error) {
 	var number, delta, remainder int64
-	err = conn.QueryRowxContext(ctx, c.store.sql(c.load), name).Scan(&number, &delta, &remainder)
+	load := fmt.Sprintf("SELECT %s, %s, %s FROM %s WHERE %s = ?", c.number, c.delta, c.remainder, c.table.name, c.name)
+	err = conn.QueryRowxContext(ctx, c.store.sql(load), name).Scan(&number, &delta, &remainder)
 	switch {
-	case errors.Is(err, sql.ErrNoRows) && c.create != "":
-		_, err := conn.ExecContext(ctx, c.store.sql(c.create)+c.store.unlessKept(c.key), name, c.delta, c.remainder)
+	case errors.Is(err, sql.ErrNoRows) && c.parts > 0:
+		_, err := c.store.exec(ctx, conn, "INSERT INTO ID_SEGMENT (NAME, NEXT_ID, DELTA, REMAINDER) VALUES (?, 1, ?, ?)"+c.store.unlessKept(c.table),
+			name, c.parts, c.part)
 		if c.store.dialect.diagnose(err).exists {
 			err = nil
 		}
 		return r, false, err
 	case err != nil:
 		return r, false, c.foreign(err, name)
-	case c.create != "" && (delta != c.delta || remainder != c.remainder):
+	case c.parts > 0 && (delta != c.parts || remainder != c.part):
 		return r, false, final("%w: counter %q of ID_SEGMENT has DELTA %d and REMAINDER %d, here %d and %d: "+
 			"the databases of a counter must not be swapped, and their number must not change",
-			segment.ErrInvalidRange, name, delta, remainder, c.delta, c.remainder)
+			segment.ErrInvalidRange, name, delta, remainder, c.parts, c.part)
 	case delta < 1 || remainder < 0 || remainder >= delta:
 		return r, false, final("%w: counter %q of %s has delta %d and remainder %d (allowed: delta 1 or more, remainder 0 to delta - 1)",
-			segment.ErrInvalidRange, name, c.name, delta, remainder)
+			segment.ErrInvalidRange, name, c.table.name, delta, remainder)
 	}
 	from := max(number, 1-c.last) // no ID is 0 or less
 	if n > (math.MaxInt64-c.last-from)/delta {
-		return r, false, final("%w: counter %q of %s has reached %d, allowed: 1 to %d", segment.ErrExhausted, name, c.name, number, int64(math.MaxInt64))
+		return r, false, final("%w: counter %q of %s has reached %d, allowed: 1 to %d", segment.ErrExhausted, name, c.table.name, number, int64(math.MaxInt64))
 	}
-	result, err := conn.ExecContext(ctx, c.store.sql(c.swap), from+n*delta, name, number, delta, remainder)
-	if err != nil {
-		return r, false, err
-	}
-	changed, err := result.RowsAffected()
+	swap := fmt.Sprintf("UPDATE %s SET %s = ?%s WHERE %s = ? AND %s = ? AND %s = ? AND %s = ?",
+		c.table.name, c.number, c.also, c.name, c.number, c.delta, c.remainder)
+	changed, err := c.store.exec(ctx, conn, swap, from+n*delta, name, number, delta, remainder)
 	return rangeFrom(from+c.last, n, delta, remainder), changed == 1, err
 }
 
@@ -149,12 +143,8 @@ func rangeFrom(from, n, delta, remainder int64) segment.Range {
 // Otherwise it is like [SegmentSource].
 func LeafSource(db *sqlx.DB, cfg Config) segment.Source {
 	return &counters{
-		store:  newStore(db, cfg, nil),
-		table:  table{name: "leaf_alloc"},
-		column: "biz_tag",
-		load:   "SELECT max_id, 1, 0 FROM leaf_alloc WHERE biz_tag = ?",
-		swap:   "UPDATE leaf_alloc SET max_id = ? WHERE biz_tag = ? AND max_id = ? AND 1 = ? AND 0 = ?",
-		check:  checkTag("biz_tag", 128),
+		store: newStore(db, cfg, nil), table: table{name: "leaf_alloc"},
+		name: "biz_tag", number: "max_id", delta: "1", remainder: "0",
 	}
 }
 
@@ -169,23 +159,9 @@ func LeafSource(db *sqlx.DB, cfg Config) segment.Source {
 // Otherwise it is like [SegmentSource].
 func TinyIDSource(db *sqlx.DB, cfg Config) segment.Source {
 	return &counters{
-		store:  newStore(db, cfg, nil),
-		table:  table{name: "tiny_id_info"},
-		column: "biz_type",
-		load:   "SELECT max_id, delta, remainder FROM tiny_id_info WHERE biz_type = ?",
-		swap: "UPDATE tiny_id_info SET max_id = ?, update_time = CURRENT_TIMESTAMP, version = version + 1 " +
-			"WHERE biz_type = ? AND max_id = ? AND delta = ? AND remainder = ?",
-		last:  1,
-		check: checkTag("biz_type", 63),
-	}
-}
-
-func checkTag(column string, most int) func(string) error {
-	return func(name string) error {
-		if name == "" || len(name) > most {
-			return fmt.Errorf("%s %q, allowed: 1 to %d bytes", column, name, most)
-		}
-		return nil
+		store: newStore(db, cfg, nil), table: table{name: "tiny_id_info"},
+		name: "biz_type", number: "max_id", delta: "delta", remainder: "remainder",
+		also: ", update_time = CURRENT_TIMESTAMP, version = version + 1", last: 1,
 	}
 }
 
@@ -193,11 +169,11 @@ func checkTag(column string, most int) func(string) error {
 // remedies than the tables of package schema.
 func (c *counters) foreign(err error, name string) error {
 	switch {
-	case c.create != "":
+	case c.parts > 0:
 	case errors.Is(err, sql.ErrNoRows):
-		return final("%w: table %s has no row with %s %q: insert it as for a Java service", ErrNoCounter, c.name, c.column, name)
+		return final("%w: table %s has no row with %s %q: insert it as for a Java service", ErrNoCounter, c.table.name, c.name, name)
 	case c.store.dialect.diagnose(err).sentinel == ErrTableMissing:
-		return final("%w: %s: use the database of the Java service: %w", ErrTableMissing, c.name, err)
+		return final("%w: %s: use the database of the Java service: %w", ErrTableMissing, c.table.name, err)
 	}
 	return err
 }

@@ -69,11 +69,8 @@ func (f *sqliteFile) check(now sqlitePlace) error {
 		f.first.CompareAndSwap(nil, &now)
 		first = f.first.Load()
 	}
-	switch {
-	case first.path != now.path:
-		return moved(first.path, "a new connection leads to "+now.path)
-	case first.identity != now.identity:
-		return moved(now.path, "another file is in its place")
+	if *first != now {
+		return moved(first.path, "a connection leads to another file, "+now.path)
 	}
 	return nil
 }

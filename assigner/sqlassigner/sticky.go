@@ -66,30 +66,28 @@ func (a *sticky) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease,
 	if d.ReuseError != nil { // before the row is taken from a holder that may use it
 		return nil, fmt.Errorf("sqlassigner: key %q of Sticky: %w", a.key, d.ReuseError)
 	}
-	l := &stickyLease{sticky: a}
+	l := &nodeLease{grant: assigner.Grant{Guarantee: assigner.GuaranteeSticky, Reusable: true}}
+	l.lost = func(ctx context.Context, conn *sqlx.Conn) (string, error) { return a.lost(ctx, conn, l.grant.WorkerID) }
 	holder := fmt.Sprintf("%s:%s pid %d", n.host, n.port, os.Getpid())
-	err = a.store.assign(ctx, d, func(ctx context.Context, conn *sqlx.Conn) (err error) {
-		if l.workerID, _, _, err = a.read(ctx, conn); errors.Is(err, sql.ErrNoRows) {
-			l.workerID, err = a.add(ctx, conn, n, d, func(tx *sqlx.Tx, id int64) error {
+	return a.assign(ctx, d, l, func(ctx context.Context, conn *sqlx.Conn) (int64, error) {
+		id, _, _, err := a.read(ctx, conn)
+		if errors.Is(err, sql.ErrNoRows) {
+			return a.add(ctx, conn, n, d, func(tx *sqlx.Tx, id int64) error {
 				_, err := tx.ExecContext(ctx, a.store.sql("INSERT INTO WORKER_STICKY (SERVICE_KEY, WORKER_ID, TOKEN, HOLDER, "+
 					"MODIFIED, CREATED) VALUES (?, ?, ?, ?, {utc}, {utc})"), a.key, id, a.token, holder)
 				return err // of two processes that do this at once, one fails, and reads the other's row
 			})
-			return err
-		} else if err != nil {
-			return err
 		}
-		if err := d.CheckWorkerID(l.workerID, fmt.Sprintf("row %q of WORKER_STICKY", a.key)); err != nil {
-			return final("%w", err)
+		if err != nil {
+			return 0, err
+		}
+		if err := d.CheckWorkerID(id, fmt.Sprintf("row %q of WORKER_STICKY", a.key)); err != nil {
+			return 0, final("%w", err)
 		}
 		_, err = conn.ExecContext(ctx, a.store.sql("UPDATE WORKER_STICKY SET TOKEN = ?, HOLDER = ?, MODIFIED = {utc} "+
-			"WHERE SERVICE_KEY = ? AND WORKER_ID = ?"), a.token, holder, a.key, l.workerID)
-		return err // a row that was deleted meanwhile is noticed by Renew
+			"WHERE SERVICE_KEY = ? AND WORKER_ID = ?"), a.token, holder, a.key, id)
+		return id, err // a row that was deleted meanwhile is noticed by Renew
 	})
-	if err != nil {
-		return nil, err
-	}
-	return l, nil
 }
 
 func (a *sticky) read(ctx context.Context, conn *sqlx.Conn) (workerID int64, token, holder string, err error) {
@@ -98,37 +96,19 @@ func (a *sticky) read(ctx context.Context, conn *sqlx.Conn) (workerID int64, tok
 	return workerID, token, holder, err
 }
 
-type stickyLease struct {
-	*sticky
-	workerID int64
+func (a *sticky) lost(ctx context.Context, conn *sqlx.Conn, mine int64) (how string, err error) {
+	id, token, holder, err := a.read(ctx, conn)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		how = "has vanished"
+	case err != nil:
+		return "", err
+	case id != mine:
+		how = fmt.Sprintf("has worker %d now", id)
+	case token != a.token:
+		how = "is held by " + holder
+	default:
+		return "", nil
+	}
+	return fmt.Sprintf("row %q of WORKER_STICKY %s", a.key, how), nil
 }
-
-func (l *stickyLease) Grant() assigner.Grant {
-	return assigner.Grant{WorkerID: l.workerID, First: 1, Limit: assigner.Unlimited,
-		Guarantee: assigner.GuaranteeSticky, Reusable: true}
-}
-
-func (l *stickyLease) Renew(ctx context.Context, _, _ int64) error {
-	return l.store.do(ctx, "check the worker ID", func(ctx context.Context, conn *sqlx.Conn) error {
-		id, token, holder, err := l.read(ctx, conn)
-		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			return l.lost("has vanished")
-		case err != nil:
-			return err
-		case id != l.workerID:
-			return l.lost(fmt.Sprintf("has worker %d now", id))
-		case token != l.token:
-			return l.lost("is held by " + holder)
-		}
-		return nil
-	})
-}
-
-func (l *stickyLease) lost(how string) error {
-	return final("%w: row %q of WORKER_STICKY %s; worker %d must not be used here any more",
-		assigner.ErrWorkerRowLost, l.key, how, l.workerID)
-}
-
-// Release does nothing: the next start with the key uses the row.
-func (l *stickyLease) Release(context.Context, int64) error { return nil }

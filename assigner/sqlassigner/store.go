@@ -4,16 +4,13 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/bitsalloc"
 )
 
 // callTimeout bounds a call whose context has no deadline of its own.
@@ -47,26 +44,9 @@ func newStore(db *sqlx.DB, cfg Config, wrong error) *store {
 }
 
 // do runs f on one connection outside any transaction, retries it after a temporary error, and
-// explains the last error. f must be safe to repeat when it may have taken effect.
+// explains the last error. f must be safe to repeat when it may have taken effect, or return an
+// unsure error.
 func (s *store) do(ctx context.Context, what string, f func(context.Context, *sqlx.Conn) error) error {
-	return s.repeat(ctx, what, f, func(diagnosis) bool { return true })
-}
-
-// ask is do for an f with a result, which is zero with an error.
-func ask[T any](ctx context.Context, s *store, what string, f func(context.Context, *sqlx.Conn) (T, error)) (result T, err error) {
-	err = s.do(ctx, what, func(ctx context.Context, conn *sqlx.Conn) (err error) {
-		result, err = f(ctx, conn)
-		return err
-	})
-	if err != nil {
-		return *new(T), err
-	}
-	return result, nil
-}
-
-// repeat is do for an f that must not be repeated after every temporary error; may reports whether
-// it may be.
-func (s *store) repeat(ctx context.Context, what string, f func(context.Context, *sqlx.Conn) error, may func(diagnosis) bool) error {
 	if s.err != nil {
 		return s.err
 	}
@@ -79,18 +59,33 @@ func (s *store) repeat(ctx context.Context, what string, f func(context.Context,
 		f = sqliteWaiting(f)
 	}
 	tries, err := retry(ctx, func() error { return s.try(ctx, f) }, func(err error) bool {
-		d := s.dialect.diagnose(err)
-		again := d.passes && may(d)
-		if again {
-			s.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "sqlassigner: trying again",
-				slog.String("to", what), slog.Any("error", err))
+		if _, ok := errors.AsType[unsure](err); ok || !s.dialect.diagnose(err).passes {
+			return false
 		}
-		return again
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "sqlassigner: trying again", slog.String("to", what), slog.Any("error", err))
+		return true
 	})
 	if err == nil {
 		return nil
 	}
 	return s.explain(ctx, what, tries, err)
+}
+
+// An unsure error is the error of a statement that may have taken effect, and must not be repeated.
+type unsure struct{ error }
+
+func (u unsure) Unwrap() error { return u.error }
+
+// ask is do for an f with a result, which is zero with an error.
+func ask[T any](ctx context.Context, s *store, what string, f func(context.Context, *sqlx.Conn) (T, error)) (result T, err error) {
+	err = s.do(ctx, what, func(ctx context.Context, conn *sqlx.Conn) (err error) {
+		result, err = f(ctx, conn)
+		return err
+	})
+	if err != nil {
+		return *new(T), err
+	}
+	return result, nil
 }
 
 // try runs f once. It drops a connection to a read-only server from the pool: after a failover the
@@ -114,48 +109,50 @@ func (s *store) try(ctx context.Context, f func(context.Context, *sqlx.Conn) err
 	return err
 }
 
-// swap runs a statement that changes at most one row, in autocommit, and reports whether it changed
-// one. swap does not retry a statement that may have taken effect: the retry would meet the changed
-// row and report false.
-//
-// ready, unless nil, reads whether the statement could change a row now. Processes that compete for
-// a row then notice a change without waiting for the lock on the row.
-func (s *store) swap(ctx context.Context, what string, t table, ready *query, statement string, args ...any) (bool, error) {
-	var sent bool
-	var changed int64
-	err := s.repeat(ctx, what, func(ctx context.Context, conn *sqlx.Conn) error {
+// A probe reads whether a statement could change a row now. Processes that compete for a row then
+// notice a change without waiting for the lock on the row.
+type probe func(ctx context.Context, conn *sqlx.Conn) (bool, error)
+
+// swap runs a statement that changes at most one row of t, in autocommit, and reports whether it
+// changed one. ready, unless nil, comes first. swap does not retry a statement that may have taken
+// effect: the retry would meet the changed row and report false.
+func (s *store) swap(ctx context.Context, what string, t table, ready probe, statement string, args ...any) (bool, error) {
+	return ask(ctx, s, what, func(ctx context.Context, conn *sqlx.Conn) (bool, error) {
 		if ready != nil {
-			var rows int
-			if err := conn.QueryRowxContext(ctx, s.sql(ready.text), ready.args...).Scan(&rows); err != nil || rows != ready.rows {
-				return err
+			if ok, err := ready(ctx, conn); !ok || err != nil {
+				return false, err
 			}
 		}
 		if err := s.permanent(ctx, conn, []table{t}); err != nil {
-			return err
+			return false, err
 		}
-		sent = true
-		result, err := conn.ExecContext(ctx, s.sql(statement), args...)
-		switch {
-		case s.dialect.diagnose(err).exists:
-			return nil
-		case err != nil:
-			return err
+		changed, err := s.exec(ctx, conn, statement, args...)
+		switch d := s.dialect.diagnose(err); {
+		case d.exists:
+			return false, nil
+		case err != nil && !d.undone:
+			return false, unsure{err}
 		}
-		changed, err = result.RowsAffected()
-		return err
-	}, func(d diagnosis) bool {
-		again := d.undone || !sent
-		sent = false
-		return again
+		return changed == 1, err
 	})
-	return err == nil && changed == 1, err
 }
 
-// create is swap for a statement that inserts a row with a primary key. It reports false when the
-// row exists. It returns an error for a table without the key, where several processes would
-// succeed: absent names the index of the key, and so does unlessKept.
-func (s *store) create(ctx context.Context, what string, t table, absent *query, statement string, args ...any) (bool, error) {
-	return s.swap(ctx, what, t, absent, statement+s.unlessKept(t.key), args...)
+// exec runs a statement, and returns how many rows it has changed.
+func (s *store) exec(ctx context.Context, conn *sqlx.Conn, statement string, args ...any) (changed int64, err error) {
+	result, err := conn.ExecContext(ctx, s.sql(statement), args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// count returns a probe for so many rows.
+func (s *store) count(rows int, from string, args ...any) probe {
+	return func(ctx context.Context, conn *sqlx.Conn) (bool, error) {
+		var found int
+		err := conn.QueryRowxContext(ctx, s.sql("SELECT COUNT(*) FROM "+from), args...).Scan(&found)
+		return found == rows, err
+	}
 }
 
 // permanent returns an error if a temporary table hides a table of a group on this connection. The
@@ -167,45 +164,13 @@ func (s *store) permanent(ctx context.Context, conn *sqlx.Conn, group []table) e
 	return s.dialect.permanent(ctx, conn, s.known(group))
 }
 
-// unlessKept makes an INSERT skip a row whose key exists, in the databases that can.
-func (s *store) unlessKept(key string) string {
+// unlessKept makes an INSERT skip a row whose key exists, in the databases that can. The
+// database rejects the statement if the table lacks the key, where several processes would succeed.
+func (s *store) unlessKept(t table) string {
 	if !s.dialect.conflict {
 		return ""
 	}
-	return " ON CONFLICT (" + key + ") DO NOTHING"
-}
-
-// A query counts rows; the caller expects the result rows.
-type query struct {
-	rows int
-	text string
-	args []any
-}
-
-// assign checks the domain, durability, the tables and the pin, and then runs f, which takes a
-// worker ID.
-func (s *store) assign(ctx context.Context, d assigner.Domain, f func(context.Context, *sqlx.Conn) error) error {
-	a, err := bitsalloc.New(d.Layout, d.Epoch)
-	if err != nil {
-		return fmt.Errorf("sqlassigner: cannot take a worker ID: %w", err)
-	}
-	return s.do(ctx, "take a worker ID", func(ctx context.Context, conn *sqlx.Conn) error {
-		if err := s.checkDurable(ctx, conn, nodeTables(), "worker IDs"); err != nil {
-			return err
-		}
-		// A namespace in a twin of WORKER_LEASE_META could have the same worker IDs unseen.
-		used := append(nodeTables(), table{name: "WORKER_LEASE_META"})
-		if _, err := s.checkTables(ctx, conn, used); err != nil {
-			return err
-		}
-		if err := s.permanent(ctx, conn, used); err != nil {
-			return err
-		}
-		if err := s.checkPin(ctx, conn, a); err != nil {
-			return err
-		}
-		return f(ctx, conn)
-	})
+	return " ON CONFLICT (" + t.key + ") DO NOTHING"
 }
 
 // each runs a query, and scan for each row.
@@ -221,19 +186,6 @@ func each(ctx context.Context, conn *sqlx.Conn, query string, args []any, scan f
 		}
 	}
 	return rows.Err()
-}
-
-// tx runs f in a transaction.
-func (s *store) tx(ctx context.Context, conn *sqlx.Conn, f func(*sqlx.Tx) error) error {
-	tx, err := conn.BeginTxx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	if err := f(tx); err != nil {
-		_ = tx.Rollback() // if that fails, the server rolls back
-		return err
-	}
-	return tx.Commit()
 }
 
 // sql translates a statement into the dialect, with the database's table names: ? stands for a

@@ -12,31 +12,33 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/schema"
 )
 
 // A table is a table of package schema, or of a Java deployment.
 type table struct {
-	name string // in package schema; in a result of store.known, in the database
-	key  string // the columns of its primary key where an INSERT relies on it
-	full string // of store.known: as statements have it
+	name  string // in package schema; in a result of store.known, in the database
+	group schema.Group
+	key   string // the columns of its primary key where an INSERT relies on it
+	full  string // of store.known: as statements have it
 }
 
-// The tables whose primary key keeps two processes apart.
+// The tables whose primary key keeps two processes apart, and the table of worker IDs that Java
+// services share.
 var (
-	rowTable     = table{name: "WORKER_LEASE", key: "NAMESPACE, WORKER_ID"}
-	metaTable    = table{name: "WORKER_LEASE_META", key: "NAMESPACE"}
-	segmentTable = table{name: "ID_SEGMENT", key: "NAME"}
+	nodeTable    = table{name: "WORKER_NODE", group: schema.Nodes}
+	rowTable     = table{name: "WORKER_LEASE", group: schema.Leases, key: "NAMESPACE, WORKER_ID"}
+	metaTable    = table{name: "WORKER_LEASE_META", group: schema.Leases, key: "NAMESPACE"}
+	segmentTable = table{name: "ID_SEGMENT", group: schema.Segments, key: "NAME"}
 )
 
-// nodeTables returns the tables of Disposable and Sticky, leaseTables the tables of LeaseStore.
-func nodeTables() []table {
-	return []table{{name: "WORKER_NODE"}, {name: "WORKER_NODE_TOKEN"}, {name: "WORKER_NODE_PIN"}, {name: "WORKER_STICKY"}}
+// tablesOf returns the tables of some groups of package schema.
+func tablesOf(groups ...schema.Group) []table {
+	all := []table{nodeTable, {name: "WORKER_NODE_TOKEN", group: schema.Nodes}, {name: "WORKER_NODE_PIN", group: schema.Nodes},
+		{name: "WORKER_STICKY", group: schema.Nodes}, rowTable, metaTable, segmentTable}
+	return slices.DeleteFunc(all, func(t table) bool { return !slices.Contains(groups, t.group) })
 }
-
-func leaseTables() []table { return []table{rowTable, metaTable} }
-
-// allTables returns the tables of package schema.
-func allTables() []table { return append(append(nodeTables(), leaseTables()...), segmentTable) }
 
 // inSchema finds the names of package schema in a statement.
 var inSchema = regexp.MustCompile(`\b(?:WORKER_NODE(?:_TOKEN|_PIN)?|WORKER_STICKY|WORKER_LEASE(?:_META)?|ID_SEGMENT)\b`)
@@ -64,7 +66,7 @@ func (s *store) locate(ctx context.Context, conn *sqlx.Conn) error {
 	if s.home.found {
 		return nil
 	}
-	ours := s.names(allTables())
+	ours := s.names(tablesOf(schema.Groups()...))
 	found, err := s.relations(ctx, conn, ours)
 	if err != nil {
 		return err
@@ -208,7 +210,7 @@ func (l *leases) checkTables(ctx context.Context, conn *sqlx.Conn) error {
 	if age := now - l.checked.Load(); age >= 0 && age < int64(once) { // the clock may have been set back
 		return nil
 	}
-	if _, err := l.store.checkTables(ctx, conn, append(leaseTables(), table{name: "WORKER_NODE"})); err != nil {
+	if _, err := l.store.checkTables(ctx, conn, append(tablesOf(schema.Leases), nodeTable)); err != nil {
 		return err
 	}
 	l.checked.Store(now)

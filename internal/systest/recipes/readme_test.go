@@ -44,8 +44,17 @@ func TestReadmeProgram(t *testing.T) {
 	}
 }
 
-// printsAnID runs a program in a folder on disk, for SQLite.
+// printsAnID runs a program, whose output must be an ID.
 func printsAnID(t *testing.T, source string) {
+	out := output(t, source)
+	number, _ := strings.CutSuffix(out, " <nil>\n")
+	if id, err := strconv.ParseInt(number, 10, 64); err != nil || id <= 0 {
+		t.Errorf("it prints %q, want an ID", out)
+	}
+}
+
+// output runs a program in a folder on disk, for SQLite, and returns its output.
+func output(t *testing.T, source string) string {
 	dir := testserver.DiskFolder(t)
 	file := filepath.Join(dir, "main.go")
 	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
@@ -58,8 +67,8 @@ func printsAnID(t *testing.T, source string) {
 	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	out, err := cmd.Output()
-	number, _ := strings.CutSuffix(string(out), " <nil>\n")
-	if id, parsed := strconv.ParseInt(number, 10, 64); err != nil || parsed != nil || id <= 0 {
-		t.Errorf("it prints %q, %v, want an ID", out, err)
+	if err != nil {
+		t.Errorf("it prints %q, %v", out, err)
 	}
+	return string(out)
 }

@@ -17,7 +17,6 @@ import (
 
 func TestMain(m *testing.M) {
 	storetest.Child(openDSN)
-	storetest.SegmentChild(openDSN)
 	os.Exit(m.Run())
 }
 

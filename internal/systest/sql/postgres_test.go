@@ -19,7 +19,6 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/storetest"
-	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
 )
@@ -34,12 +33,9 @@ func postgres(s *testserver.Server) storetest.Database {
 			dsn := strings.Replace(s.DSN(), "/postgres?", "/"+name+"?", 1)
 			return open(t, dsn), dsn
 		},
-		Open: open,
-		Addr: s.Addr(),
-		Kill: func(*testing.T) {
-			s.Kill9()
-			s.Restart()
-		},
+		Open:  open,
+		Addr:  s.Addr(),
+		Kills: true,
 		Down: func(*testing.T, string) (up func()) {
 			s.Kill9()
 			return func() { s.Restart() }
@@ -118,10 +114,6 @@ func filesRun(t *testing.T, b storetest.Database) {
 	storetest.Assign(t, storetest.Sticky(db))
 }
 
-func TestPostgreSQLWithoutAFreeConnectionNamesTheLimit(t *testing.T) {
-	storetest.NoConnectionLeft(t, postgres(testserver.PostgreSQL(t, "-c", "max_connections=10")))
-}
-
 func TestUndurablePostgreSQLIsRefusedOrWarnedAbout(t *testing.T) {
 	s := testserver.PostgreSQL(t)
 	db, dsn := postgres(s).Applied(t)
@@ -131,19 +123,6 @@ func TestUndurablePostgreSQLIsRefusedOrWarnedAbout(t *testing.T) {
 	storetest.CheckUndurable(t, db, commit, fsync)
 	s.Restart("-c", "synchronous_commit=local")
 	storetest.Assign(t, storetest.Disposable(db))
-}
-
-func TestReadOnlyPostgreSQLIsRefusedUntilItTakesWrites(t *testing.T) {
-	db, dsn := postgres(testserver.PostgreSQL(t)).Applied(t)
-	set := func(value string) func() {
-		return func() {
-			storetest.Exec(t, db, "SET default_transaction_read_only = off", "ALTER SYSTEM SET default_transaction_read_only = "+value, "SELECT pg_reload_conf()")
-			testkit.Until(t, "new sessions have the setting", func() bool { // the server reads its configuration in its own time
-				return storetest.Get[string](t, open(t, dsn), "SELECT current_setting('default_transaction_read_only')") == value
-			})
-		}
-	}
-	storetest.ComesBack(t, open(t, dsn), set("on"), set("off"))
 }
 
 func TestPostgreSQLDeniesAccessWithoutThePassword(t *testing.T) {

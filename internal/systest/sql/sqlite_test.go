@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -146,23 +145,6 @@ func TestReadOnlySQLiteIsRefused(t *testing.T) {
 	}
 }
 
-func TestSQLiteFileInAMissingFolderIsUnreachable(t *testing.T) {
-	db := open(t, durable(filepath.Join(t.TempDir(), "absent", "worker.db")))
-	_, err := storetest.TryAssign(t, storetest.Disposable(db), time.Minute)
-	storetest.WantError(t, err, sqlassigner.ErrUnreachable, "check that the file and its folder exist")
-	if errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Assign: %v, want an error at once", err)
-	}
-}
-
-func TestAssignWaitsForAWriterOfSQLite(t *testing.T) {
-	db, dsn := sqlite().Applied(t)
-	writer := open(t, dsn)
-	writer.SetMaxOpenConns(1)
-	storetest.ComesBack(t, db, func() { storetest.Exec(t, writer, "BEGIN IMMEDIATE") },
-		func() { storetest.Exec(t, writer, "COMMIT") })
-}
-
 // SQLite does not give out the number of a deleted row again, even if it was the largest. A counter
 // that was set back does not lead to a second holder of a number whose token is still there.
 func TestSQLiteForgetsNoDeletedNumber(t *testing.T) {
@@ -173,7 +155,7 @@ func TestSQLiteForgetsNoDeletedNumber(t *testing.T) {
 		t.Errorf("worker %d after 1 was deleted, want 2", w)
 	}
 	storetest.Exec(t, db, "DELETE FROM WORKER_NODE", "UPDATE sqlite_sequence SET seq = 1")
-	storetest.RefusedForNow(t, storetest.Kinds(db)[0], context.Canceled, "raise it above the largest ID of WORKER_NODE_TOKEN")
+	storetest.RefusedForNow(t, storetest.Kinds(db)["Disposable"], context.Canceled, "raise it above the largest ID of WORKER_NODE_TOKEN")
 	storetest.Exec(t, db, "UPDATE sqlite_sequence SET seq = 2")
 	if w := storetest.Assign(t, storetest.Disposable(db)).Grant().WorkerID; w != 3 {
 		t.Errorf("worker %d after the counter was raised, want 3", w)

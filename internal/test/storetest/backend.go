@@ -29,10 +29,10 @@ type Database struct {
 	// Down keeps the database from being written to, and may take down all others of the server
 	// with it, until up is called.
 	Down func(t *testing.T, dsn string) (up func())
+	// Kills: Down ends the server without warning, and up starts it again.
+	Kills bool
 	// Addr is the address of the server, as DSNs have it; "": the database has no connections.
 	Addr string
-	// Kill ends the server without warning and starts it again; nil: it has none, or a shared one.
-	Kill func(t *testing.T)
 	// Inside returns a handle whose connections are inside a transaction from the start. The test
 	// closes it.
 	Inside func(t *testing.T, dsn string) *sqlx.DB
@@ -116,36 +116,40 @@ func Leased(db *sqlx.DB) assigner.Assigner {
 	return assigner.Leased(LeaseStore(db), assigner.LeaseConfig{})
 }
 
-// Disposable and Sticky return assigners on WORKER_NODE.
-func Disposable(db *sqlx.DB) assigner.Assigner {
-	return sqlassigner.Disposable(db, sqlassigner.Config{})
-}
+// Disposable, Sticky and Beside return assigners of Kinds. Beside leases worker IDs, and leaves the
+// low ones to WORKER_NODE.
+func Disposable(db *sqlx.DB) assigner.Assigner { return Kinds(db)["Disposable"](sqlassigner.Config{}) }
 
-func Sticky(db *sqlx.DB) assigner.Assigner {
-	return sqlassigner.Sticky(db, "orders", sqlassigner.Config{})
-}
+func Sticky(db *sqlx.DB) assigner.Assigner { return Kinds(db)["Sticky"](sqlassigner.Config{}) }
+
+func Beside(db *sqlx.DB) assigner.Assigner { return Kinds(db)["Leased"](sqlassigner.Config{}) }
 
 // besideNodes is the first worker ID of a namespace that has Disposable in its database.
 const besideNodes = 1000
-
-// Beside returns an assigner on the LeaseStore that leaves the low worker IDs to WORKER_NODE.
-func Beside(db *sqlx.DB) assigner.Assigner { return from(db, namespace, besideNodes) }
 
 // from returns an assigner for a namespace that begins at a worker ID.
 func from(db *sqlx.DB, name string, first int64) assigner.Assigner {
 	return assigner.Leased(sqlassigner.LeaseStore(db, name, sqlassigner.Config{}), assigner.LeaseConfig{FirstWorkerID: first})
 }
 
-// Kinds returns an assigner for each kind of worker IDs.
-func Kinds(db *sqlx.DB) []func(cfg sqlassigner.Config) assigner.Assigner {
-	return []func(cfg sqlassigner.Config) assigner.Assigner{
-		func(cfg sqlassigner.Config) assigner.Assigner { return sqlassigner.Disposable(db, cfg) },
-		func(cfg sqlassigner.Config) assigner.Assigner {
-			leases := assigner.LeaseConfig{FirstWorkerID: besideNodes, AllowUndurable: cfg.AllowUndurable}
-			return assigner.Leased(sqlassigner.LeaseStore(db, namespace, cfg), leases)
+// Kinds returns assigners by name. They write to all tables of worker IDs.
+func Kinds(db *sqlx.DB) map[string]func(cfg sqlassigner.Config) assigner.Assigner {
+	leases := func(cfg sqlassigner.Config) (leasestore.Store, assigner.LeaseConfig) {
+		return sqlassigner.LeaseStore(db, namespace, cfg), assigner.LeaseConfig{FirstWorkerID: besideNodes, AllowUndurable: cfg.AllowUndurable}
+	}
+	return map[string]func(cfg sqlassigner.Config) assigner.Assigner{
+		"Disposable": func(cfg sqlassigner.Config) assigner.Assigner { return sqlassigner.Disposable(db, cfg) },
+		"Sticky":     func(cfg sqlassigner.Config) assigner.Assigner { return sqlassigner.Sticky(db, "orders", cfg) },
+		"Leased":     func(cfg sqlassigner.Config) assigner.Assigner { return assigner.Leased(leases(cfg)) },
+		"Fenced": func(cfg sqlassigner.Config) assigner.Assigner {
+			s, leases := leases(cfg)
+			return assigner.Fenced(s, assigner.Static(besideNodes+7), "owner", leases)
 		},
 	}
 }
+
+// Undurable accepts databases that may forget commits.
+var Undurable = sqlassigner.Config{AllowUndurable: true}
 
 // Identity returns the identity of a server that takes writes.
 func Identity(t *testing.T, db *sqlx.DB) string {

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jmoiron/sqlx"
-
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
@@ -37,11 +35,7 @@ func Driver(t *testing.T, b Database) {
 		{"ErrorsAreDiagnosed", false, driverErrors},
 		{"LeasesLive", false, leasesLive},
 		{"TransactionThatBeginsIsRefused", false, transactionBegins},
-		{"RenewalWaitsForTheDatabase", false, func(t *testing.T, b Database) {
-			db, dsn := b.Applied(t)
-			var up func()
-			SwapWaits(t, db, func() { up = b.Down(t, dsn) }, func() { up() })
-		}},
+		{"RenewalWaitsForTheDatabase", false, renewalWaits},
 	})
 }
 
@@ -64,8 +58,10 @@ func (b Database) fixture(t *testing.T, dsn string) assignertest.StoreFixture {
 			return sqlassigner.LeaseStore(b.Open(t, dsn), name, sqlassigner.Config{})
 		},
 		Down:        func(t *testing.T) (up func()) { return b.Down(t, dsn) },
-		Kill:        b.Kill,
 		Unreachable: sqlassigner.ErrUnreachable,
+	}
+	if b.Kills {
+		f.Kill = func(t *testing.T) { b.Down(t, dsn)() }
 	}
 	if b.Addr != "" {
 		f.Through = func(w *assignertest.Wire) leasestore.Store {
@@ -146,18 +142,17 @@ func leasesLive(t *testing.T, b Database) {
 	}
 }
 
-// SwapWaits has a renewal meet a lock that another session holds until the first attempt has
-// failed.
-func SwapWaits(t *testing.T, db *sqlx.DB, block, unblock func()) {
-	t.Helper()
+// renewalWaits has a renewal meet a database that is down until the first attempt has failed.
+func renewalWaits(t *testing.T, b Database) {
+	db, dsn := b.Applied(t)
 	log := testkit.Recorder{First: make(chan struct{})}
 	s := sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{Logger: log.Logger()})
 	l := Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
 	limit := l.Grant().Limit
-	block()
+	up := b.Down(t, dsn)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	waits(t, &log, func() error { return l.Renew(ctx, limit, limit+100) }, unblock)
+	waits(t, &log, func() error { return l.Renew(ctx, limit, limit+100) }, up)
 	wantFence(t, s, l, 1)
 }
 

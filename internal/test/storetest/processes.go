@@ -5,24 +5,35 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/process"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/segmenttest"
 )
 
-// childEnv holds the kind of the assigner of a child process, or the key of Sticky, and the DSN.
+// childEnv holds the name of the assigner of a child process, or the key of Sticky, and the DSN.
 const childEnv = "UIDRING_STORETEST_CHILD"
 
-// Child is for TestMain: it does not return in a process that takeAtOnce has started. There it
-// takes a worker ID, prints it, and holds it until its standard input ends.
+// Child is for TestMain: it does not return in a process that takeAtOnce or RunSegments has
+// started. For takeAtOnce it takes a worker ID, prints it, and holds it until its standard input
+// ends.
 func Child(open func(dsn string) (*sqlx.DB, error)) {
+	segmenttest.Child(func(arg string) (segment.Source, error) {
+		table, dsn, _ := strings.Cut(arg, " ")
+		db, err := open(dsn)
+		if err != nil {
+			return nil, err
+		}
+		return sources()[table](db, sqlassigner.Config{}), nil
+	})
 	var arg string
 	ok, err := process.Role(childEnv, &arg)
 	if !ok {
@@ -44,14 +55,11 @@ func Child(open func(dsn string) (*sqlx.DB, error)) {
 }
 
 func takeOne(db *sqlx.DB, kind string) error {
-	var a assigner.Assigner
-	switch kind {
-	case "Disposable":
-		a = Disposable(db)
-	case "Leased":
-		a = Beside(db)
-	default:
-		a = sqlassigner.Sticky(db, kind, sqlassigner.Config{})
+	a := sqlassigner.Sticky(db, kind, sqlassigner.Config{})
+	if kind == "creates" {
+		a = sqlassigner.Leased(db, namespace)
+	} else if use := Kinds(db)[kind]; use != nil {
+		a = use(sqlassigner.Config{})
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -64,7 +72,8 @@ func takeOne(db *sqlx.DB, kind string) error {
 	return err
 }
 
-// takeAtOnce has n processes take a worker ID side by side. Child i has the argument arg(i).
+// takeAtOnce has n processes take a worker ID side by side, and checks that all differ. Child i has
+// the argument arg(i). The processes end without a release.
 func takeAtOnce(t *testing.T, n int, arg func(i int) string) (workers []int64) {
 	t.Helper()
 	children := make([]*process.Child, n)
@@ -84,6 +93,9 @@ func takeAtOnce(t *testing.T, n int, arg func(i int) string) (workers []int64) {
 	}
 	for _, c := range children {
 		_ = c.Wait()
+	}
+	if different := len(slices.Compact(slices.Sorted(slices.Values(workers)))); different != n {
+		t.Errorf("workers %v, %d different ones, want %d", workers, different, n)
 	}
 	return workers
 }

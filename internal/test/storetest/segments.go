@@ -18,18 +18,6 @@ import (
 	"github.com/uidring/uidring/segment/segmenttest"
 )
 
-// SegmentChild runs a child process of RunSegments. Call it first in TestMain.
-func SegmentChild(open func(dsn string) (*sqlx.DB, error)) {
-	segmenttest.Child(func(arg string) (segment.Source, error) {
-		table, dsn, _ := strings.Cut(arg, " ")
-		db, err := open(dsn)
-		if err != nil {
-			return nil, err
-		}
-		return sources()[table](db, sqlassigner.Config{}), nil
-	})
-}
-
 // sources are the sources by table.
 func sources() map[string]func(*sqlx.DB, sqlassigner.Config) segment.Source {
 	return map[string]func(*sqlx.DB, sqlassigner.Config) segment.Source{

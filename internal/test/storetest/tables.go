@@ -9,27 +9,9 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
-
-// users are the assigners that write to the tables, each with and without AllowUndurable.
-func users() map[string]func(*sqlx.DB) assigner.Assigner {
-	undurable := sqlassigner.Config{AllowUndurable: true}
-	leases := assigner.LeaseConfig{FirstWorkerID: besideNodes, AllowUndurable: true}
-	return map[string]func(*sqlx.DB) assigner.Assigner{
-		"Disposable": Disposable,
-		"Sticky":     Sticky,
-		"Leased":     Beside,
-		"Fenced": func(db *sqlx.DB) assigner.Assigner {
-			return assigner.Fenced(LeaseStore(db), assigner.Static(besideNodes+7), "owner", assigner.LeaseConfig{FirstWorkerID: besideNodes})
-		},
-		"undurable Disposable": func(db *sqlx.DB) assigner.Assigner { return sqlassigner.Disposable(db, undurable) },
-		"undurable Sticky":     func(db *sqlx.DB) assigner.Assigner { return sqlassigner.Sticky(db, "orders", undurable) },
-		"undurable Leased":     func(db *sqlx.DB) assigner.Assigner { return assigner.Leased(LeaseStore(db), leases) },
-	}
-}
 
 // ownTables are the tables that an assigner writes to.
 func ownTables() map[string][]string {
@@ -59,14 +41,14 @@ func Twins(t *testing.T, b Database, create map[string]string) {
 			WantError(t, err, sqlassigner.ErrTableTwin, text)
 			twin, _, _ := strings.Cut(text, " ")
 			twin = strings.ToUpper(strings.TrimPrefix(twin, "."))
-			for name, use := range users() {
+			for name, use := range Kinds(db) {
 				// Twins of its own tables, and of the table that shows which worker IDs the other
 				// kind of assigner has.
 				looks := []string{"WORKER_NODE", "WORKER_NODE_PIN", "WORKER_LEASE_META"}
-				if strings.Contains(name, "Leased") || name == "Fenced" {
+				if name == "Leased" || name == "Fenced" {
 					looks = []string{"WORKER_NODE", "WORKER_LEASE_META"}
 				}
-				_, err := TryAssign(t, use(db), time.Minute)
+				_, err := TryAssign(t, use(sqlassigner.Config{}), time.Minute)
 				if slices.Contains(looks, twin) {
 					WantError(t, err, sqlassigner.ErrTableTwin, text)
 				} else if err != nil {
@@ -84,10 +66,11 @@ func Unsafe(t *testing.T, b Database, spoil func(t *testing.T, db *sqlx.DB, tabl
 		for _, table := range tables {
 			t.Run(name+" "+table, func(t *testing.T) {
 				db, _ := b.Applied(t)
-				l := Assign(t, users()[name](db))
+				use := Kinds(db)[name]
+				l := Assign(t, use(sqlassigner.Config{}))
 				spoil(t, db, table)
-				Refused(t, users()[name](db), leasestore.ErrNotDurable, fault(table), "AllowUndurable")
-				Assign(t, users()["undurable "+name](db))
+				Refused(t, use(sqlassigner.Config{}), leasestore.ErrNotDurable, fault(table), "AllowUndurable")
+				Assign(t, use(Undurable))
 				if err := l.Renew(t.Context(), 1, l.Grant().First); name == "Leased" {
 					WantError(t, err, leasestore.ErrNotDurable, fault(table))
 				}
@@ -121,9 +104,9 @@ func temporaryTables(t *testing.T, b Database) {
 	})
 	for name, tables := range ownTables() {
 		for _, table := range tables {
-			for _, name := range []string{name, "undurable " + name} {
+			for _, cfg := range []sqlassigner.Config{{}, Undurable} {
 				t.Run(name+" "+table, func(t *testing.T) {
-					a := users()[name](db)
+					a := Kinds(db)[name](cfg)
 					before := Assign(t, a)
 					Exec(t, db, fmt.Sprintf(copied, table), fmt.Sprintf(hides, table))
 					l, err := TryAssign(t, a, 5*time.Second)
@@ -133,7 +116,7 @@ func temporaryTables(t *testing.T, b Database) {
 					switch {
 					case b.Hides:
 						WantError(t, err, leasestore.ErrNotDurable, "table "+table+" is TEMPORARY")
-					case err != nil || l.Grant().WorkerID == before.Grant().WorkerID && !strings.Contains(name, "Sticky"):
+					case err != nil || l.Grant().WorkerID == before.Grant().WorkerID && name != "Sticky":
 						t.Errorf("beside a temporary table: %v, %v; want the table that it hides", l, err)
 					}
 					Exec(t, db, "DROP TABLE "+table, "DROP TABLE COPIED")

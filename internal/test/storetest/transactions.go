@@ -20,9 +20,11 @@ import (
 // the same tables.
 func RefusedFor(t *testing.T, db, handle *sqlx.DB, parts ...string) {
 	t.Helper()
-	for _, use := range users() {
-		Assign(t, use(db)) // namespace, pin and key are there
-		Refused(t, use(handle), leasestore.ErrNotDurable, parts...)
+	for name, use := range Kinds(handle) {
+		Assign(t, Kinds(db)[name](sqlassigner.Config{})) // namespace, pin and key are there
+		for _, cfg := range []sqlassigner.Config{{}, Undurable} {
+			Refused(t, use(cfg), leasestore.ErrNotDurable, parts...)
+		}
 	}
 }
 
@@ -80,7 +82,7 @@ func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
 		t.Errorf("faults %q, want %q: %v", status.Faults, faults, err)
 	}
 	Refused(t, Beside(db), leasestore.ErrNotDurable, append(faults, "AllowUndurable")...)
-	Assign(t, users()["undurable Leased"](db))
+	Assign(t, Kinds(db)["Leased"](Undurable))
 	texts := log.Read()
 	if len(texts) != len(faults) {
 		t.Errorf("log %q, want %d warnings", texts, len(faults))
@@ -91,18 +93,6 @@ func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
 		if !strings.HasPrefix(texts[i], `level=WARN msg="sqlassigner: `) || !strings.Contains(texts[i], quoted[1:len(quoted)-1]) {
 			t.Errorf("log %q, want a warning of %q", texts[i], fault)
 		}
-	}
-}
-
-// NoConnectionLeft takes all connections of a server.
-func NoConnectionLeft(t *testing.T, b Database) {
-	db, dsn := b.Applied(t)
-	var err error
-	for err == nil {
-		_, err = db.Connx(t.Context()) // the handle's end closes it
-	}
-	for _, use := range Kinds(b.Open(t, dsn)) {
-		RefusedForNow(t, use, sqlassigner.ErrUnreachable, "max_connections")
 	}
 }
 

@@ -18,13 +18,13 @@ func newRoot(s *streams) *cobra.Command {
 		Example: "  uidring serve\n" +
 			"  uidring parse 22079567884713991\n" +
 			"  uidring range --from 2026-11-21 --to 2026-11-22\n" +
-			"  uidring plan --rate 50000 --processes 40 --restarts-per-day 80 --years 10",
+			"  uidring plan --rate 50000 --processes 40 --years 10",
 		Version:       version() + ", " + runtime.Version() + ", " + runtime.GOOS + "/" + runtime.GOARCH,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 
 		PersistentPreRunE: s.readSettings,
-	}, newParse(s), newRange(s), newPlan(s), newMigrate(s), newSchema(s), newWorkers(s), newServe(s))
+	}, newParse(s), newRange(s), newPlan(s), newMigrate(s), newSchema(s), newWorkers(s), newBackfill(s), newServe(s))
 	root.Args = nil // cobra then rejects unknown commands with the names of similar ones
 	root.SetIn(s.in)
 	root.SetOut(s.out)

@@ -14,23 +14,35 @@ import (
 
 func newSchema(s *streams) *cobra.Command {
 	var flags storeFlags
-	apply := false
+	var format idFormat
+	var apply, functions bool
 	cmd := &cobra.Command{
 		Use:   "schema {mysql | postgres | sqlite} [leases] [nodes] [segments]",
-		Short: "Print the SQL of the tables, or create them",
+		Short: "Print the SQL of the tables, or create them; print SQL functions of IDs",
 		Long: "schema prints the SQL of the tables that hold worker IDs, for the database's command-line client. With --apply it\n" +
 			"creates the missing tables in the database of --store, and leaves existing tables alone.\n\n" +
 			"leases (the default) are the tables of leased worker IDs; nodes are WORKER_NODE, which Java services share, and its\n" +
-			"siblings; segments is the table of counters.",
+			"siblings; segments is the table of counters.\n\n" +
+			"With --functions schema prints functions of IDs with --layout and --epoch instead: uidring_time(id), uidring_at(timestamp),\n" +
+			"the smallest ID of that unit of time, uidring_worker(id), uidring_datacenter(id) and uidring_sequence(id).",
 		Example: "  uidring schema mysql | mysql ids\n" +
 			"  uidring schema postgres leases segments > tables.sql\n" +
-			"  UIDRING_STORE=mysql://ids:secret@db/ids uidring schema mysql nodes --apply",
+			"  UIDRING_STORE=mysql://ids:secret@db/ids uidring schema mysql nodes --apply\n" +
+			"  uidring schema mysql --functions --layout default | mysql ids",
 		ValidArgs: []cobra.Completion{"mysql", "postgres", "sqlite", "leases", "nodes", "segments"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			database, groups, err := schemaArgs(args)
 			switch {
 			case err != nil:
 				return err
+			case functions && (apply || groups != nil):
+				return usagef("--functions with tables, allowed: one of both")
+			case functions:
+				alloc, err := format.allocator()
+				if err != nil {
+					return err
+				}
+				return printFunctions(s.out, args[0], alloc)
 			case apply:
 				return flags.with(cmd.Context(), func(ctx context.Context, st *storeurl.Store) error {
 					made, err := st.Create(ctx, groups...)
@@ -49,6 +61,8 @@ func newSchema(s *streams) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&apply, "apply", false, "create missing tables")
+	cmd.Flags().BoolVar(&functions, "functions", false, "print functions of IDs")
+	format.addTo(cmd)
 	flags.addTo(cmd)
 	_ = cmd.Flags().MarkHidden("namespace") // all namespaces share the tables
 	return cmd

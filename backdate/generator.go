@@ -1,0 +1,137 @@
+// Package backdate issues unique IDs of past instants: for rows that get IDs later, an import from
+// another system, or events that are reported days after they happened.
+//
+// A worker ID that was never given out has its whole past unused. New takes such a worker ID from
+// an assigner of package assigner, in any namespace that also serves package cached or defaultgen,
+// and issues IDs of it from the epoch to now. The fence of the lease proves that no other generator
+// has issued these IDs or ever will.
+package backdate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/keeper"
+)
+
+var (
+	// ErrInvalidConfig is returned by [New] for a mistake in the Config. The text names every field
+	// that is wrong, the value given and the values allowed.
+	ErrInvalidConfig = errors.New("backdate: invalid config")
+	// ErrNoPast is returned by [New] when the past of the worker ID may be in use: the worker ID
+	// was given out before, the namespace was recovered, or the store may forget its holders.
+	ErrNoPast = errors.New("backdate: worker ID without an unused past")
+	// ErrOutOfSpan is returned by [Generator.At] for an instant in the first unit of the epoch or
+	// before it, or later than the call of New.
+	ErrOutOfSpan = errors.New("backdate: instant out of span")
+	// ErrUnitFull is returned by [Generator.At] when the 2^SequenceBits IDs of the unit are used
+	// up. Another Generator has another worker ID.
+	ErrUnitFull = errors.New("backdate: no ID left in the unit")
+)
+
+// A Config says how to make a Generator. All generators whose IDs meet in one table must agree on
+// Layout and Epoch.
+type Config struct {
+	Layout       bitsalloc.Layout // zero: [bitsalloc.Default]
+	Epoch        time.Time        // zero: [bitsalloc.DefaultEpoch]; instants before it have no ID
+	DatacenterID int64            // 0 to 2^DatacenterBits - 1
+	// Assigner provides a worker ID that was never given out: [assigner.Auto], or Disposable of
+	// package sqlassigner. It is required. [assigner.Leased] prefers worker IDs that were used.
+	Assigner assigner.Assigner
+}
+
+// A Generator issues IDs of the past. All methods may be called by any number of goroutines at
+// once. It remembers how many IDs each unit has, in about 40 bytes for a unit with IDs.
+//
+// A Generator must not be copied with its process: two processes that run on from one snapshot of a
+// virtual machine issue the same IDs.
+type Generator struct {
+	alloc       *bitsalloc.Allocator
+	datacenter  int64
+	workerID    int64
+	first, last int64 // the deltas of the span
+
+	mu   sync.Mutex
+	used map[int64]int64 // IDs issued by delta
+}
+
+// New takes a worker ID within ctx, which it uses for nothing else, and gives it back at once: the
+// next holder of the worker ID starts later than the span. So New uses up the past of one worker ID
+// each time, also after a crash, and never continues with an earlier one. It reports all mistakes
+// in cfg together. Other errors come from the assigner.
+func New(ctx context.Context, cfg Config) (*Generator, error) {
+	k, c := keeper.New(keeper.Settings{Layout: cfg.Layout, Epoch: cfg.Epoch, DatacenterID: cfg.DatacenterID, Assigner: cfg.Assigner,
+		Package: "backdate", Errors: keeper.Errors{InvalidConfig: ErrInvalidConfig, TimeExhausted: ErrInvalidConfig}})
+	if err := c.Err(); err != nil {
+		return nil, err
+	}
+	now := func() int64 { return k.Alloc.Delta(time.Now()) }
+	domain := assigner.Domain{Layout: k.Alloc.Layout(), Epoch: k.Alloc.Epoch(), DatacenterID: cfg.DatacenterID, Now: now, Registered: true}
+	lease, err := cfg.Assigner.Assign(ctx, domain)
+	if err != nil {
+		return nil, fmt.Errorf("backdate: %w", err)
+	}
+	grant := lease.Grant()
+	g := &Generator{alloc: k.Alloc, datacenter: cfg.DatacenterID, workerID: grant.WorkerID, first: max(grant.First, 1),
+		last: min(now(), grant.Limit), used: make(map[int64]int64)}
+	// Without a Release the store frees the worker ID when the lease expires.
+	_ = lease.Release(ctx, g.last)
+	if err := errors.Join(noPast(grant), domain.CheckWorkerID(grant.WorkerID, fmt.Sprintf("%T", cfg.Assigner))); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// noPast returns an error unless all deltas of the past were granted, and to this holder alone.
+func noPast(g assigner.Grant) error {
+	switch {
+	case g.Guarantee != assigner.GuaranteeFenced && g.Guarantee != assigner.GuaranteeFresh:
+		return fmt.Errorf("%w: worker %d is %v, allowed: %v, %v; use assigner.Auto on a durable store, or sqlassigner.Disposable",
+			ErrNoPast, g.WorkerID, g.Guarantee, assigner.GuaranteeFenced, assigner.GuaranteeFresh)
+	case g.First > 1:
+		return fmt.Errorf("%w: the grant of worker %d begins at delta %d, allowed: 1; use assigner.Auto, which takes worker IDs that were "+
+			"never given out first. If none is left, or the namespace was recovered, use another namespace with another DatacenterID",
+			ErrNoPast, g.WorkerID, g.First)
+	}
+	return nil
+}
+
+// WorkerID returns the worker ID of all IDs of the Generator.
+func (g *Generator) WorkerID() int64 { return g.workerID }
+
+// Span returns the first and the last unit of time of which At issues IDs, as their beginnings.
+func (g *Generator) Span() (first, last time.Time) {
+	return g.alloc.Time(g.first), g.alloc.Time(g.last)
+}
+
+// At returns an ID of the unit of time that contains t. Calls may come in any order of instants.
+// IDs of one unit rise in the order of calls until half of them are used. It returns [ErrOutOfSpan]
+// or [ErrUnitFull].
+func (g *Generator) At(t time.Time) (int64, error) {
+	delta := g.alloc.Delta(t)
+	if delta < g.first || delta > g.last {
+		return 0, fmt.Errorf("%w: %v, allowed: %v to %v, the start of the last unit", ErrOutOfSpan, t.UTC(), g.alloc.Time(g.first), g.alloc.Time(g.last))
+	}
+	g.mu.Lock()
+	n := g.used[delta]
+	if n <= g.alloc.MaxSequence() {
+		g.used[delta] = n + 1
+	}
+	g.mu.Unlock()
+	if n > g.alloc.MaxSequence() {
+		return 0, fmt.Errorf("%w %v: all %d have been issued; call New for another worker ID", ErrUnitFull, g.alloc.Time(delta), n)
+	}
+	return g.alloc.Allocate(delta, g.datacenter, g.workerID, (g.start(delta)+n)&g.alloc.MaxSequence())
+}
+
+// start returns the first sequence number of a unit, from the lower half. If all units began with 0
+// and had few IDs, most IDs would be multiples of a power of two, and sharding by ID modulo an even
+// number would leave shards empty. The factor is Knuth's for multiplicative hashing, 2^64 / φ.
+func (g *Generator) start(delta int64) int64 {
+	return int64(uint64(delta) * 0x9e3779b97f4a7c15 >> (65 - g.alloc.Layout().SequenceBits))
+}

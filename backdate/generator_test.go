@@ -1,0 +1,207 @@
+package backdate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/backdate"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/idset"
+	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/internal/test/testserver"
+)
+
+var past = bitsalloc.DefaultEpoch().Add(50 * time.Hour)
+
+// fresh returns a Generator with a worker ID of its own and 2^bits IDs a second.
+func fresh(t *testing.T, bits uint8) *backdate.Generator {
+	t.Helper()
+	g, err := backdate.New(t.Context(), backdate.Config{Layout: bitsalloc.Layout{DeltaBits: 31, WorkerBits: 12, SequenceBits: bits, Unit: time.Second},
+		Assigner: &fakeassigner.Assigner{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestAtIssuesEachIDOfAUnitOnce(t *testing.T) {
+	for _, bits := range []uint8{0, 1, 2, 5, 13, 20} {
+		g := fresh(t, bits)
+		alloc, err := bitsalloc.New(bitsalloc.Layout{DeltaBits: 31, WorkerBits: 12, SequenceBits: bits, Unit: time.Second}, bitsalloc.DefaultEpoch())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids idset.Set
+		for i := range 1 << bits {
+			id, err := g.At(past.Add(time.Duration(i) % time.Second))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids.Once(t, id)
+			if f, err := alloc.Parse(id); err != nil || !f.Time.Equal(past) || f.WorkerID != g.WorkerID() {
+				t.Fatalf("ID %d has the fields %v, %v, want %v of worker %d", id, f, err, past, g.WorkerID())
+			}
+		}
+		if _, err := g.At(past); !errors.Is(err, backdate.ErrUnitFull) {
+			t.Errorf("with %d bits: %v after all IDs of the unit, want ErrUnitFull", bits, err)
+		}
+		if _, err := g.At(past.Add(time.Second)); err != nil {
+			t.Errorf("with %d bits: %v in the next unit", bits, err)
+		}
+	}
+}
+
+// Rows of one second are often imported in their order.
+func TestAtRisesWithinAUnit(t *testing.T) {
+	g := fresh(t, 13)
+	for second := range 1000 {
+		var ids []int64
+		for range 1 << 12 / 1000 {
+			id, err := g.At(past.Add(time.Duration(second) * time.Second))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, id)
+		}
+		if !slices.IsSorted(ids) {
+			t.Fatalf("IDs of second %d in the order of calls: %v", second, ids)
+		}
+	}
+}
+
+// One ID a second must not fill one shard of many.
+func TestAtSpreadsLowBits(t *testing.T) {
+	const shards, rows = 64, 64_000
+	g := fresh(t, 13)
+	var got [shards]int
+	for i := range rows {
+		id, err := g.At(past.Add(time.Duration(i) * time.Second))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got[id%shards]++
+	}
+	if fewest, most := slices.Min(got[:]), slices.Max(got[:]); fewest < rows/shards/2 || most > rows/shards*2 {
+		t.Errorf("shards have %d to %d of %d rows, want about %d", fewest, most, rows, rows/shards)
+	}
+}
+
+func TestAtFromManyGoroutinesRepeatsNoID(t *testing.T) {
+	const goroutines, each, units = 8, 20_000, 40
+	g := fresh(t, 12)
+	var ids idset.Set
+	testkit.Together(goroutines, func(i int) {
+		for n := range each {
+			id, err := g.At(past.Add(time.Duration((n*7+i)%units) * time.Second))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			ids.Once(t, id)
+		}
+	})
+	if ids.Len() != goroutines*each {
+		t.Errorf("%d IDs, want %d", ids.Len(), goroutines*each)
+	}
+}
+
+func TestAtOutsideTheSpan(t *testing.T) {
+	g := fresh(t, 13)
+	first, last := g.Span()
+	if want := bitsalloc.DefaultEpoch().Add(time.Second); !first.Equal(want) {
+		t.Errorf("the span begins at %v, want %v", first, want)
+	}
+	for at, ok := range map[time.Time]bool{
+		first: true, last: true, last.Add(time.Second - 1): true,
+		first.Add(-1): false, last.Add(time.Second): false, {}: false, last.AddDate(5000, 0, 0): false,
+	} {
+		switch _, err := g.At(at); {
+		case ok && err != nil:
+			t.Error(err)
+		case !ok && (!errors.Is(err, backdate.ErrOutOfSpan) || !strings.Contains(fmt.Sprint(err), first.String())):
+			t.Errorf("at %v: %v, want ErrOutOfSpan with the span", at, err)
+		}
+	}
+}
+
+func TestNewReportsAllMistakes(t *testing.T) {
+	_, err := backdate.New(t.Context(), backdate.Config{Epoch: time.Now().Add(time.Hour), DatacenterID: 32})
+	var fields []string
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range all.Unwrap() {
+			if e, ok := errors.AsType[*uidring.FieldError](err); ok && errors.Is(e, backdate.ErrInvalidConfig) {
+				fields = append(fields, e.Field)
+			}
+		}
+	}
+	if want := []string{"Assigner", "Epoch", "DatacenterID"}; !slices.Equal(fields, want) {
+		t.Errorf("mistakes in %q (%v), want %q", fields, err, want)
+	}
+}
+
+// A grant decides whether the past is unused. The worker ID goes back in any case.
+func TestNewNeedsAnUnusedPast(t *testing.T) {
+	failure := errors.New("no answer")
+	for name, c := range map[string]struct {
+		grant assigner.Grant
+		err   error
+		want  error
+	}{
+		"fresh":          {grant: assigner.Grant{First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}},
+		"fenced":         {grant: assigner.Grant{First: 1, Limit: 1 << 27, Guarantee: assigner.GuaranteeFenced}},
+		"used before":    {grant: assigner.Grant{First: 2, Limit: 1 << 27, Guarantee: assigner.GuaranteeFenced}, want: backdate.ErrNoPast},
+		"lossy":          {grant: assigner.Grant{First: 1, Limit: 1 << 27, Guarantee: assigner.GuaranteeLossy}, want: backdate.ErrNoPast},
+		"sticky":         {grant: assigner.Grant{First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeSticky}, want: backdate.ErrNoPast},
+		"derived":        {grant: assigner.Grant{First: 0, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeDerived}, want: backdate.ErrNoPast},
+		"out of range":   {grant: assigner.Grant{WorkerID: 1 << 17, First: 1, Limit: 9, Guarantee: assigner.GuaranteeFenced}, want: assigner.ErrWorkerOutOfRange},
+		"assigner fails": {err: failure, want: failure},
+	} {
+		fake := &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) { return c.grant, c.err }}
+		g, err := backdate.New(t.Context(), backdate.Config{Assigner: fake})
+		if !errors.Is(err, c.want) || (g == nil) != (c.want != nil) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+		if c.err == nil && fake.Releases.Load() != 1 {
+			t.Errorf("%s: %d releases, want 1", name, fake.Releases.Load())
+		}
+	}
+}
+
+// The span never reaches above the fence that the store granted.
+func TestSpanEndsAtTheFence(t *testing.T) {
+	fake := &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
+		return assigner.Grant{First: 1, Limit: 100, Guarantee: assigner.GuaranteeFenced}, nil
+	}}
+	g, err := backdate.New(t.Context(), backdate.Config{Assigner: fake})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, last := g.Span(); !last.Equal(bitsalloc.DefaultEpoch().Add(100 * time.Second)) {
+		t.Errorf("the span ends at %v, want 100 s after the epoch", last)
+	}
+}
+
+// Recover raises all fences: which worker IDs the lost part of the store had given out is unknown.
+func TestNewAfterRecoverHasNoPast(t *testing.T) {
+	store := fileassigner.LeaseStore(testserver.DiskFolder(t))
+	cfg := backdate.Config{Assigner: assigner.Auto(store, assigner.LeaseConfig{})}
+	if _, err := backdate.New(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	if err := leasestore.Recover(t.Context(), store, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := backdate.New(t.Context(), cfg); !errors.Is(err, backdate.ErrNoPast) || !strings.Contains(err.Error(), "recovered") {
+		t.Errorf("%v, want ErrNoPast with the reason", err)
+	}
+}
