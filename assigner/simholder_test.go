@@ -107,6 +107,11 @@ func (h *simHolder) assign() {
 	}
 	h.lease, h.grant, h.proved, h.serial = lease, h.w.sim.grant(lease.Grant()), h.heard, h.w.newSerial()
 	h.last = max(h.last, h.grant.First-1, h.clock()-1)
+	if h.grant.Guarantee == GuaranteeFenced { // package backdate uses the past of a new worker ID
+		for delta := h.grant.First; delta <= 3; delta++ {
+			h.w.use(h, h.grant.WorkerID, delta)
+		}
+	}
 	h.w.log("holder %d: lease %d on worker %d, %d to %d", h.id, h.serial, h.grant.WorkerID, h.grant.First, h.grant.Limit)
 }
 
