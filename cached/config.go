@@ -58,7 +58,7 @@ type Config struct {
 	// 1 ms; zero: off.
 	ScheduleInterval time.Duration
 	// MaxStaleness is how far the time in an ID may fall behind the clock, at least two units; the
-	// generator drops older IDs. Zero: 1 min, or two units if that is more; negative: unbounded.
+	// generator drops older IDs. Zero: 2 s, or two units if that is more; negative: unbounded.
 	MaxStaleness time.Duration
 	// MaxAhead is how far the time in an ID may run ahead of the clock, at least one unit, rounded
 	// down to whole units; beyond it callers get ErrTooFarAhead. The clock is the one read when the
@@ -121,7 +121,7 @@ func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 		"0 (off) or at least 1ms, such as 60 * time.Second")
 	c.Check(cfg.OnEmpty == PadInline || cfg.OnEmpty == Reject, "OnEmpty", cfg.OnEmpty, "PadInline, Reject")
 	unit := cmp.Or(cfg.Layout.Unit, time.Second)
-	cfg.MaxStaleness = cmp.Or(cfg.MaxStaleness, max(time.Minute, 2*unit))
+	cfg.MaxStaleness = cmp.Or(cfg.MaxStaleness, 2*max(time.Second, unit))
 	c.Check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*unit, "MaxStaleness", cfg.MaxStaleness,
 		"negative (unbounded), 0 (the default) or at least two units, %v", 2*unit)
 	c.Check(cfg.MaxAhead == 0 || cfg.MaxAhead >= unit, "MaxAhead", cfg.MaxAhead, "0 (unbounded) or at least the unit, %v", unit)

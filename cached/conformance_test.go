@@ -29,6 +29,8 @@ func TestConformance(t *testing.T) {
 				LeaseKept:     c.Trace.LeaseKept,
 			},
 			OnEmpty: cached.EmptyPolicy(c.Policy),
+			// Tests wait for the store, and then use up the grant.
+			MaxStaleness: time.Minute,
 		}
 	}
 	gentest.Run(t, gentest.Subject{
