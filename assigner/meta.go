@@ -52,7 +52,7 @@ func (c *claim) createMeta() error {
 		return fmt.Errorf("assigner: write the meta row: %w", err)
 	}
 	if ok {
-		c.cfg.Logger.Warn("assigner: the namespace is new in this store", "store", c.name(), "first", c.cfg.FirstWorkerID,
+		c.cfg.Logger.Warn("assigner: the namespace is new in this store", "store", c.name(), "first_worker", c.cfg.FirstWorkerID,
 			"remedy", "none if the service is new; otherwise stop it and find its former store")
 	}
 	return nil

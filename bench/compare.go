@@ -160,7 +160,7 @@ func (c *comparison) print(p *report.Page) {
 	if note := starved(c.rows); note != "" {
 		p.Text("%s", note)
 	}
-	p.Picture("compare.svg", compareAlt)
+	p.Picture("compare.svg", "Bar chart: wall time per ID of this library, other libraries and baselines on one goroutine")
 	p.Text("Wall time per ID, all goroutines together, and its ratio to an atomic add on as many goroutines in the same round. Medians of\n"+
 		"%d rounds of laps of %v, all contestants in random order in each. A contestant that the format of its IDs caps waits for\n"+
 		"time to pass. A dash: the cap is too low to show in a lap. If a library has an option for a wider format, both are here.", c.rounds, c.lap)
@@ -177,7 +177,6 @@ func (c *comparison) print(p *report.Page) {
 		"in the table if the program is built with Go 1.27 or later.")
 	p.Table(c.properties())
 	p.Title("Many goroutines")
-	p.Picture("goroutines.svg", goroutinesAlt)
 	p.Table(c.crowds())
 }
 

@@ -1,11 +1,9 @@
 // Package dynamoassigner keeps the leases of worker IDs in a table of Amazon DynamoDB, for services
-// on ECS, Lambda and EC2 that have no other database.
+// on ECS, Lambda and EC2 that have no other database. It is a module of its own.
 //
 //	client := dynamodb.NewFromConfig(cfg)
 //	leases := dynamoassigner.LeaseStore(client, "uidring", "orders")
 //	generator, err := cached.NewContext(ctx, cached.Config{Assigner: assigner.Leased(leases, assigner.LeaseConfig{})})
-//
-// It is a module of its own, which keeps the client out of the library's dependencies.
 //
 // A swap is a conditional write, and all reads are strongly consistent. DynamoDB acknowledges a
 // write when it is on disk in two of three zones. Grants are therefore
@@ -30,10 +28,9 @@
 // # Operation
 //
 // The servers report their clock in whole seconds, and rows expire by it. A renewal makes four
-// requests: DescribeTable twice, a read and a write. A claim queries up to 32 folders of 1,000
-// worker IDs until it has found 256 expired rows; a full folder costs about 140 read units. A row
-// takes about 550 bytes, one write unit. The rows of a namespace share a partition, which takes
-// about 1,000 writes a second.
+// requests: DescribeTable twice, a read and a write. A claim queries folders, see package
+// kvassigner, each for about 140 read units. A row takes about 550 bytes, one write unit. The rows
+// of a namespace share a partition, which takes about 1,000 writes a second.
 //
 // The role of a process needs these permissions:
 //

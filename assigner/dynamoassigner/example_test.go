@@ -1,7 +1,6 @@
 package dynamoassigner_test
 
 import (
-	"context"
 	"fmt"
 	"log"
 	"time"
@@ -18,11 +17,9 @@ import (
 func ExampleLeaseStore() {
 	var cfg aws.Config // of config.LoadDefaultConfig in github.com/aws/aws-sdk-go-v2/config
 	client := dynamodb.NewFromConfig(cfg)
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
 	leases := dynamoassigner.LeaseStore(client, "uidring", "orders")
 	numbers := assigner.Leased(leases, assigner.LeaseConfig{Window: time.Minute})
-	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
+	generator, err := cached.New(cached.Config{Assigner: numbers})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package dynamoassigner
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"strings"
@@ -22,7 +21,6 @@ const (
 	partition = "pk"
 	sort      = "sk"
 	valueOf   = "value"
-	revisions = "revision" // random, new at each write
 )
 
 // items is a table as a [kvassigner.KV].
@@ -84,6 +82,7 @@ func read(i item, attribute string) string {
 	return ""
 }
 
+// Get returns the value as its revision: each record has a random text of its own.
 func (t *items) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
 	pk, sk := split(key)
 	answer, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{
@@ -91,23 +90,22 @@ func (t *items) Get(ctx context.Context, key string) (value []byte, revision str
 	if err != nil || answer.Item == nil {
 		return nil, "", advise(err)
 	}
-	if revision = read(answer.Item, revisions); revision == "" {
+	if revision = read(answer.Item, valueOf); revision == "" {
 		return nil, "", fmt.Errorf("item %s was not written by this package", key)
 	}
-	return []byte(read(answer.Item, valueOf)), revision, nil
+	return []byte(revision), revision, nil
 }
 
 func (t *items) Put(ctx context.Context, key string, value []byte, revision string) (bool, error) {
 	pk, sk := split(key)
 	in := &dynamodb.PutItemInput{
 		TableName:                &t.table,
-		Item:                     item{partition: text(pk), sort: text(sk), valueOf: text(string(value)), revisions: text(rand.Text())},
-		ConditionExpression:      aws.String("attribute_not_exists(#key)"),
-		ExpressionAttributeNames: map[string]string{"#key": partition},
+		Item:                     item{partition: text(pk), sort: text(sk), valueOf: text(string(value))},
+		ConditionExpression:      aws.String("attribute_not_exists(#value)"),
+		ExpressionAttributeNames: map[string]string{"#value": valueOf},
 	}
 	if revision != "" {
-		in.ConditionExpression = aws.String("#revision = :revision")
-		in.ExpressionAttributeNames = map[string]string{"#revision": revisions}
+		in.ConditionExpression = aws.String("#value = :revision")
 		in.ExpressionAttributeValues = item{":revision": text(revision)}
 	}
 	_, err := t.client.PutItem(ctx, in)
@@ -123,13 +121,12 @@ func (t *items) List(ctx context.Context, prefix string) (entries []kvassigner.E
 	in := &dynamodb.QueryInput{
 		TableName:                 &t.table,
 		ConsistentRead:            aws.Bool(true),
-		KeyConditionExpression:    aws.String("#pk = :pk"),
-		ExpressionAttributeNames:  map[string]string{"#pk": partition},
+		KeyConditionExpression:    aws.String("pk = :pk"),
 		ExpressionAttributeValues: item{":pk": text(pk)},
 	}
 	if sk != "" {
-		in.KeyConditionExpression = aws.String("#pk = :pk AND begins_with(#sk, :sk)")
-		in.ExpressionAttributeNames["#sk"], in.ExpressionAttributeValues[":sk"] = sort, text(sk)
+		in.KeyConditionExpression = aws.String("pk = :pk AND begins_with(sk, :sk)")
+		in.ExpressionAttributeValues[":sk"] = text(sk)
 	}
 	for pages := dynamodb.NewQueryPaginator(t.client, in); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)

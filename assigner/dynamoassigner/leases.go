@@ -12,23 +12,15 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-// LeaseStore returns the store of a namespace in a table, for [assigner.Leased], [assigner.Auto]
-// and [assigner.Fenced]:
-//
-//	numbers := assigner.Leased(dynamoassigner.LeaseStore(client, "uidring", "orders"), assigner.LeaseConfig{})
-//
-// The table exists: create it with [Table]. It holds any number of namespaces. It may hold items of
-// other programs, whose partition keys do not begin with meta or worker.
-//
-// [kvassigner.LeaseStore] makes the store, and says which namespaces are allowed. The keys of the
-// items are
+// LeaseStore returns the store of a namespace in a table, see [kvassigner.LeaseStore]. The table
+// exists: create it with [Table]. It holds any number of namespaces. It may hold items of other
+// programs, whose partition keys do not begin with meta or worker. The keys of the items are
 //
 //   - pk meta, sk orders: the meta row; the name is in lower case here;
 //   - pk worker/orders, sk 0000000000000004/007: the row of worker 4,007.
 //
 // The items are never deleted. Their attributes are strings, which a time to live cannot expire.
-// The store returns an error when a write may have taken effect. Any number of goroutines may use
-// it at once.
+// The store returns an error when a write may have taken effect.
 func LeaseStore(client *dynamodb.Client, table, namespace string) leasestore.Store {
 	return kvassigner.LeaseStore(&items{client, table}, namespace)
 }
@@ -50,14 +42,16 @@ func (t *items) Check(string) error {
 //
 // The table is ready a few seconds later.
 func Table(name string) *dynamodb.CreateTableInput {
-	in := &dynamodb.CreateTableInput{TableName: &name, BillingMode: types.BillingModePayPerRequest}
-	for _, key := range []struct {
-		name string
-		kind types.KeyType
-	}{{partition, types.KeyTypeHash}, {sort, types.KeyTypeRange}} {
-		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(key.name), KeyType: key.kind})
-		in.AttributeDefinitions = append(in.AttributeDefinitions,
-			types.AttributeDefinition{AttributeName: aws.String(key.name), AttributeType: types.ScalarAttributeTypeS})
+	return &dynamodb.CreateTableInput{
+		TableName:   &name,
+		BillingMode: types.BillingModePayPerRequest,
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: aws.String(partition), KeyType: types.KeyTypeHash},
+			{AttributeName: aws.String(sort), KeyType: types.KeyTypeRange},
+		},
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String(partition), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String(sort), AttributeType: types.ScalarAttributeTypeS},
+		},
 	}
-	return in
 }

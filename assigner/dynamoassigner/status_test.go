@@ -67,33 +67,32 @@ func (r rewriter) Do(request *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-func TestStatusReportsGlobalTables(t *testing.T) {
-	client := connect(serve(t).DSN(), func(o *dynamodb.Options) {
-		o.HTTPClient = rewriter(func(_ *http.Response, body []byte) []byte {
-			return bytes.Replace(body, []byte(`{"Table":{`), []byte(`{"Table":{"Replicas":[{"RegionName":"eu-west-1"}],`), 1)
-		})
-	})
-	_, err := assigner.Leased(dynamoassigner.LeaseStore(client, table, "orders"), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if !errors.Is(err, leasestore.ErrNotDurable) || !strings.Contains(err.Error(), "global table with 1 replicas") {
-		t.Errorf("Assign: %v, want ErrNotDurable", err)
-	}
+// refused returns a store whose server answers the status in other words.
+func refused(url string, answer rewriter) leasestore.Store {
+	client := connect(url, func(o *dynamodb.Options) { o.RetryMaxAttempts, o.HTTPClient = 1, answer })
+	return dynamoassigner.LeaseStore(client, table, "orders")
 }
 
-func TestStatusWithoutADateIsAnError(t *testing.T) {
-	client := connect(serve(t).DSN(), func(o *dynamodb.Options) {
-		o.HTTPClient = rewriter(func(answer *http.Response, body []byte) []byte {
-			answer.Header.Del("Date")
-			return body
-		})
+func TestStatusReportsGlobalTables(t *testing.T) {
+	s := refused(serve(t).DSN(), func(_ *http.Response, body []byte) []byte {
+		return bytes.Replace(body, []byte(`{"Table":{`), []byte(`{"Table":{"Replicas":[{"RegionName":"eu-west-1"}],`), 1)
 	})
-	if got, err := dynamoassigner.LeaseStore(client, table, "orders").Status(t.Context()); err == nil || !strings.Contains(err.Error(), "no Date") {
-		t.Errorf("status %+v, %v; want an error", got, err)
+	_, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if !errors.Is(err, leasestore.ErrNotDurable) || !strings.Contains(err.Error(), "global table with 1 replicas") {
+		t.Errorf("Assign: %v, want ErrNotDurable", err)
 	}
 }
 
 // dynalite checks no rights.
 func TestStatusNamesTheRemedyOfARefusal(t *testing.T) {
 	url := serve(t).DSN()
+	_, err := refused(url, func(answer *http.Response, body []byte) []byte {
+		answer.Header.Del("Date")
+		return body
+	}).Status(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "no Date") {
+		t.Errorf("without a date: %v, want an error", err)
+	}
 	for code, want := range map[string]string{
 		"AccessDeniedException":       "; allow the role dynamodb:DescribeTable",
 		"UnrecognizedClientException": "; correct the credentials",
@@ -101,14 +100,10 @@ func TestStatusNamesTheRemedyOfARefusal(t *testing.T) {
 		"LimitExceededException":      "table uidring at ",
 		"ResourceNotFoundException":   "; create the table",
 	} {
-		client := connect(url, func(o *dynamodb.Options) {
-			o.RetryMaxAttempts = 1
-			o.HTTPClient = rewriter(func(answer *http.Response, _ []byte) []byte {
-				answer.StatusCode = http.StatusBadRequest
-				return []byte(`{"__type":"com.amazonaws.dynamodb#` + code + `","message":"no"}`)
-			})
-		})
-		_, err := dynamoassigner.LeaseStore(client, table, "orders").Status(t.Context())
+		_, err := refused(url, func(answer *http.Response, _ []byte) []byte {
+			answer.StatusCode = http.StatusBadRequest
+			return []byte(`{"__type":"com.amazonaws.dynamodb#` + code + `","message":"no"}`)
+		}).Status(t.Context())
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), code) {
 			t.Errorf("%v; want %s and %q", err, code, want)
 		}

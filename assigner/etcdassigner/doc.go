@@ -5,9 +5,7 @@
 //	numbers := assigner.Leased(etcdassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{})
 //	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
 //
-// [SegmentSource] keeps counters of package segment.
-//
-// It is a module of its own, which keeps the client out of the library's dependencies.
+// [SegmentSource] keeps counters of package segment. The package is a module of its own.
 //
 // etcd acknowledges a write when a majority of its members has it on disk, and every read of this
 // package is confirmed by a majority. Grants are therefore [assigner.GuaranteeFenced]: wrong
@@ -40,10 +38,8 @@
 // # Operation
 //
 // A renewal makes eight requests, two of them writes of small keys. etcd keeps old revisions until
-// they are compacted: start it with --auto-compaction-retention. A row takes about 250 bytes.
-//
-// etcd has no index of expiries. A claim reads blocks of 1,000 rows, 32 at most, until it has found
-// 256 expired rows, see package kvassigner.
+// they are compacted: start it with --auto-compaction-retention. A row takes about 250 bytes. For
+// claims see package kvassigner.
 //
 // With authentication, the user needs these permissions; the last one lets the process read the
 // meta rows of other namespaces, to warn of one with the same layout, epoch and datacenter:

@@ -1,7 +1,6 @@
 package etcdassigner_test
 
 import (
-	"context"
 	"fmt"
 	"log"
 	"time"
@@ -24,9 +23,7 @@ func ExampleLeaseStore() {
 	}
 	defer client.Close()
 	numbers := assigner.Leased(etcdassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{Window: time.Minute})
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
+	generator, err := cached.New(cached.Config{Assigner: numbers})
 	if err != nil {
 		log.Fatal(err)
 	}

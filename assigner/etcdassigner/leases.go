@@ -13,12 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-// LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
-// [assigner.Fenced]:
-//
-//	numbers := assigner.Leased(etcdassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{})
-//
-// [kvassigner.LeaseStore] makes the store, and says which namespaces are allowed. The keys are
+// LeaseStore returns the store of a namespace, see [kvassigner.LeaseStore]. The keys are
 //
 //   - uidring/meta/orders, the meta row; the name is in lower case here;
 //   - uidring/worker/orders/0000000000000004/007, the row of worker 4,007;
@@ -28,8 +23,6 @@ import (
 //
 // The store returns an error when a write may have taken effect, and does not retry it. The caller
 // closes the client. Without a deadline a call may wait for a server as long as the client does.
-//
-// Any number of goroutines may use the store at once.
 func LeaseStore(client *clientv3.Client, namespace string) leasestore.Store {
 	return kvassigner.LeaseStore(&store{client}, namespace)
 }

@@ -17,11 +17,6 @@ func TestConformance(t *testing.T) {
 	assignertest.RunFaults(t, open)
 }
 
-func TestFaultsOfASingleServer(t *testing.T) {
-	t.Parallel()
-	assignertest.RunFaults(t, namespaces(t, testserver.Etcd(t)))
-}
-
 // A page has 1,000 rows.
 func TestListReturnsTheRowsOfAllFoldersAndPages(t *testing.T) {
 	client := connect(t, testserver.Etcd(t).DSN())

@@ -16,6 +16,7 @@ import (
 	"github.com/uidring/uidring/assigner/etcdassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
@@ -41,21 +42,14 @@ func TestMain(m *testing.M) {
 }
 
 func config(url string, opts ...grpc.DialOption) clientv3.Config {
-	return clientv3.Config{Endpoints: []string{url}, Logger: quiet(), DialOptions: opts}
+	return clientv3.Config{Endpoints: []string{url}, Logger: zap.NewNop(), DialOptions: opts}
 }
-
-// quiet keeps the client from writing of each call that fails.
-func quiet() *zap.Logger { return zap.NewNop() }
 
 // connect opens a client that ends with the test.
 func connect(t *testing.T, url string, opts ...grpc.DialOption) *clientv3.Client {
 	t.Helper()
 	client, err := clientv3.New(config(url, opts...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = client.Close() })
-	return client
+	return testkit.Close(t, client, err)
 }
 
 // namespaces returns a func that opens empty namespaces on the members of a cluster.

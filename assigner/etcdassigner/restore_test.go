@@ -1,8 +1,6 @@
 package etcdassigner_test
 
 import (
-	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"testing"
@@ -15,6 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner/etcdassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -44,6 +43,14 @@ func TestStatusKnowsTheClusterByItsID(t *testing.T) {
 // the next holder above the claim that the snapshot lacks.
 func TestRecoverAfterARestoreOfASnapshotWithTheSameClusterID(t *testing.T) {
 	etcdctl := testserver.Program(t, "etcdctl", "etcd-client")
+	run := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command(etcdctl, args...)
+		cmd.Env = append(os.Environ(), "ETCDCTL_API=3")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
 	data := t.TempDir() + "/data"
 	server := testserver.Etcd(t, "--data-dir", data)
 	client := connect(t, server.DSN())
@@ -51,20 +58,18 @@ func TestRecoverAfterARestoreOfASnapshotWithTheSameClusterID(t *testing.T) {
 	assign := func() assigner.Grant {
 		t.Helper()
 		var l assigner.Lease
-		err := insist(func() (err error) {
+		testkit.Succeeds(t, "a claim", func() (err error) {
 			l, err = assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
 			return err
 		})
-		if err == nil {
-			err = l.Release(t.Context(), 0)
-		}
-		if err != nil {
+		if err := l.Release(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
 		return l.Grant()
 	}
 	assign()
-	snapshot, known := save(t, client), stores.Status(t, s).Identity
+	snapshot, known := t.TempDir()+"/snapshot", stores.Status(t, s).Identity
+	run("--endpoints", server.DSN(), "snapshot", "save", snapshot)
 	lost := assign()
 	members, err := client.MemberList(t.Context())
 	if err != nil {
@@ -75,50 +80,13 @@ func TestRecoverAfterARestoreOfASnapshotWithTheSameClusterID(t *testing.T) {
 		t.Fatal(err)
 	}
 	peer := members.Members[0].PeerURLs[0]
-	restore := exec.Command(etcdctl, "snapshot", "restore", snapshot, "--data-dir", data, "--name", "n0",
-		"--initial-cluster", "n0="+peer, "--initial-advertise-peer-urls", peer)
-	restore.Env = append(os.Environ(), "ETCDCTL_API=3")
-	if out, err := restore.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	run("snapshot", "restore", snapshot, "--data-dir", data, "--name", "n0", "--initial-cluster", "n0="+peer, "--initial-advertise-peer-urls", peer)
 	server.Restart()
 	if got := stores.Status(t, s).Identity; got != known {
 		t.Errorf("identity %q after a restore with the same token and addresses, was %q", got, known)
 	}
-	if err := insist(func() error { return leasestore.Recover(t.Context(), s, time.Hour) }); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Succeeds(t, "Recover", func() error { return leasestore.Recover(t.Context(), s, time.Hour) })
 	if next := assign(); next.WorkerID != lost.WorkerID || next.First <= lost.Limit {
 		t.Errorf("grant %+v after Recover, want deltas above the lost grant %+v", next, lost)
 	}
-}
-
-// save writes a snapshot of the cluster to a file.
-func save(t *testing.T, client *clientv3.Client) (path string) {
-	t.Helper()
-	content, err := client.Snapshot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer content.Close()
-	file, err := os.Create(t.TempDir() + "/snapshot")
-	if err == nil {
-		_, err = io.Copy(file, content)
-		err = errors.Join(err, file.Close())
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file.Name()
-}
-
-// insist calls f again while the server comes back: a call over a connection that it has ended
-// fails once.
-func insist(f func() error) (err error) {
-	for range 10 {
-		if err = f(); err == nil || errors.Is(err, assigner.ErrWorkerRowLost) {
-			return err
-		}
-	}
-	return err
 }

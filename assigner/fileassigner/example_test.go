@@ -28,16 +28,10 @@ func ExampleLeaseStore() {
 			fmt.Println(err)
 			return
 		}
-		defer func() { _ = g.Close() }()
-		id, err := g.Next()
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		fields, err := g.Parse(id)
-		fmt.Println("an ID of worker", fields.WorkerID, err)
+		defer g.Close()
+		fmt.Println("worker", g.WorkerID())
 	}
 	// Output:
-	// an ID of worker 0 <nil>
-	// an ID of worker 1 <nil>
+	// worker 0
+	// worker 1
 }

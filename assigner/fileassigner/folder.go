@@ -10,12 +10,10 @@ import (
 	"io/fs"
 	mathrand "math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/internal/disk"
 )
 
 // The files of a LeaseStore.
@@ -34,6 +32,8 @@ type folder struct {
 	dir   *os.File // the folder itself, for fsync
 	lock  *os.File
 	state *fileState
+	// identity differs for a copy of the folder and for another store at its path.
+	identity string
 }
 
 // openFolder opens the folder and waits for its lock. The caller must close the folder, which
@@ -43,11 +43,6 @@ func openFolder(ctx context.Context, path string) (_ *folder, err error) {
 		return nil, err
 	}
 	f := new(folder)
-	defer func() {
-		if err != nil {
-			f.close()
-		}
-	}()
 	f.root, err = os.OpenRoot(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w; create the folder; this package does not, because a missing folder may be a disk that is not mounted", err)
@@ -55,6 +50,11 @@ func openFolder(ctx context.Context, path string) (_ *folder, err error) {
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			f.close()
+		}
+	}()
 	if f.dir, err = f.root.Open("."); err != nil {
 		return nil, err
 	}
@@ -89,17 +89,11 @@ func (f *folder) acquire(ctx context.Context) error {
 	}
 }
 
+// close ignores errors, which are harmless: all writes are synced.
 func (f *folder) close() {
-	// Errors of Close are harmless: all writes are synced.
-	if f.lock != nil {
-		_ = f.lock.Close() // releases the lock
-	}
-	if f.dir != nil {
-		_ = f.dir.Close()
-	}
-	if f.root != nil {
-		_ = f.root.Close()
-	}
+	_ = f.lock.Close() // releases the lock
+	_ = f.dir.Close()
+	_ = f.root.Close()
 }
 
 // read loads the state. It creates the first state of an empty folder, unless the store has used a
@@ -168,10 +162,7 @@ func (f *folder) write() error {
 		return err
 	}
 	// A process that was killed may have left an incomplete file.
-	if err := f.root.Remove(newName); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	file, err := f.root.OpenFile(newName, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := f.root.OpenFile(newName, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -188,13 +179,4 @@ func (f *folder) write() error {
 		return fmt.Errorf("%w; %s stays as it was", err, stateName)
 	}
 	return fsync(f.dir) // makes the rename durable
-}
-
-// identity returns a text that differs for a copy of the folder and for another store at its path.
-func (f *folder) identity() (string, error) {
-	where, err := disk.Identity(filepath.Join(f.root.Name(), lockName))
-	if err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%s %s", f.state.ID, where), nil
 }

@@ -32,11 +32,7 @@ type leases struct {
 
 func (s *leases) Status(ctx context.Context) (st leasestore.Status, err error) {
 	err = s.locked(ctx, func(f *folder) error {
-		st.Seen = f.state.Seen
-		st.Identity, err = f.identity()
-		if err != nil {
-			return err
-		}
+		st.Seen, st.Identity = f.state.Seen, f.identity
 		st.Faults, err = s.faults()
 		return err
 	})
@@ -54,43 +50,19 @@ func (s *leases) faults() ([]string, error) {
 	return append(faults, paths...), errors.Join(err, errPaths)
 }
 
-func (s *leases) LoadMeta(ctx context.Context) (m leasestore.Meta, err error) {
-	err = s.locked(ctx, func(f *folder) error {
-		m = f.state.Meta
-		return nil
-	})
-	return m, err
+func (s *leases) LoadMeta(ctx context.Context) (leasestore.Meta, error) {
+	state, err := s.state(ctx)
+	return state.Meta, err
 }
 
-func (s *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (ok bool, err error) {
-	if err := next.CheckTexts(); err != nil {
-		return false, s.errorf("meta row: %w", err)
-	}
-	err = s.locked(ctx, func(f *folder) error {
-		if !f.state.Meta.Same(old) {
-			return nil
-		}
-		f.state.Meta = next
-		ok = true
-		return f.write()
-	})
-	return ok && err == nil, err
+func (s *leases) Load(ctx context.Context, workerID int64) (leasestore.Row, error) {
+	state, err := s.state(ctx)
+	return state.Rows[workerID], err
 }
 
-func (s *leases) Load(ctx context.Context, workerID int64) (r leasestore.Row, err error) {
-	err = s.locked(ctx, func(f *folder) error {
-		r = f.state.Rows[workerID]
-		return nil
-	})
-	return r, err
-}
-
-func (s *leases) List(ctx context.Context) (rows []leasestore.Row, err error) {
-	err = s.locked(ctx, func(f *folder) error {
-		rows = slices.Collect(maps.Values(f.state.Rows))
-		return nil
-	})
-	return rows, err
+func (s *leases) List(ctx context.Context) ([]leasestore.Row, error) {
+	state, err := s.state(ctx)
+	return slices.Collect(maps.Values(state.Rows)), err
 }
 
 func (s *leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
@@ -104,20 +76,44 @@ func (s *leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
 	return rows[:min(n, len(rows))], nil
 }
 
-func (s *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Duration) (ok bool, err error) {
-	if err := next.CheckTexts(); err != nil {
-		return false, s.errorf("row %d: %w", next.WorkerID, err)
+func (s *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool, error) {
+	return s.swap(ctx, next.CheckTexts(), func(state *fileState) bool {
+		same := state.Meta.Same(old)
+		state.Meta = next
+		return same
+	})
+}
+
+func (s *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
+	return s.swap(ctx, next.CheckTexts(), func(state *fileState) bool {
+		same := state.Rows[next.WorkerID].Same(old)
+		next.Expires = time.Now().Add(ttl).UTC()
+		state.Rows[next.WorkerID] = next
+		return same
+	})
+}
+
+// swap writes the state that change leaves if change returns true. wrong is the error of the texts.
+func (s *leases) swap(ctx context.Context, wrong error, change func(*fileState) bool) (ok bool, err error) {
+	if wrong != nil {
+		return false, s.errorf("%w", wrong)
 	}
 	err = s.locked(ctx, func(f *folder) error {
-		if !f.state.Rows[next.WorkerID].Same(old) {
-			return nil
+		if ok = change(f.state); ok {
+			return f.write()
 		}
-		next.Expires = time.Now().Add(ttl).UTC()
-		f.state.Rows[next.WorkerID] = next
-		ok = true
-		return f.write()
+		return nil
 	})
 	return ok && err == nil, err
+}
+
+// state reads the state, and returns an empty one beside an error.
+func (s *leases) state(ctx context.Context) (state fileState, err error) {
+	err = s.locked(ctx, func(f *folder) error {
+		state = *f.state
+		return nil
+	})
+	return state, err
 }
 
 // locked calls f while it holds the lock of the folder.
@@ -141,12 +137,13 @@ func (s *leases) inFolder(ctx context.Context, f func(*folder) error) error {
 	if err := folder.read(s.first.Load() != nil); err != nil {
 		return err
 	}
-	identity, err := folder.identity()
+	where, err := disk.Identity(filepath.Join(s.dir, lockName))
 	if err != nil {
 		return err
 	}
-	if !s.first.CompareAndSwap(nil, &identity) && *s.first.Load() != identity {
-		return replaced(fmt.Sprintf("it is %q and was %q", identity, *s.first.Load()))
+	folder.identity = folder.state.ID + " " + where
+	if !s.first.CompareAndSwap(nil, &folder.identity) && *s.first.Load() != folder.identity {
+		return replaced(fmt.Sprintf("it is %q and was %q", folder.identity, *s.first.Load()))
 	}
 	return f(folder)
 }

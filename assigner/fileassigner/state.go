@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -58,13 +59,14 @@ func decodeState(raw []byte) (*fileState, error) {
 	s := new(fileState)
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
-	switch err := d.Decode(s); {
-	case s.Format > stateFormat:
-		return nil, fmt.Errorf("%w: %s has format %d, this version reads 1 to %d; use a later version", leasestore.ErrDamaged, stateName, s.Format, stateFormat)
-	case err != nil:
+	err := d.Decode(s)
+	if s.Format > stateFormat {
+		err = fmt.Errorf("format %d, this version reads 1 to %d; use a later version", s.Format, stateFormat)
+	} else if err == nil && (s.Format != stateFormat || s.ID == "" || s.Rows == nil) {
+		err = errors.New("not the state of a LeaseStore or SegmentSource")
+	}
+	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", leasestore.ErrDamaged, stateName, err)
-	case s.Format != stateFormat || s.ID == "" || s.Rows == nil:
-		return nil, fmt.Errorf("%w: %s is not the state of a LeaseStore or SegmentSource", leasestore.ErrDamaged, stateName)
 	}
 	return s, nil
 }

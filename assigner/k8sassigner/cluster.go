@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/uidring/uidring/internal/httpcall"
 )
 
 // A Cluster is a Kubernetes namespace that holds Lease objects, and the way to its API server. Its
@@ -44,10 +45,8 @@ func inCluster(getenv func(string) string, folder string) (Cluster, error) {
 	if err != nil {
 		err = fmt.Errorf("k8sassigner: the pod has no service account (automountServiceAccountToken): %w", err)
 	}
-	for name, value := range map[string]string{"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port} {
-		if value == "" {
-			err = errors.Join(err, fmt.Errorf("k8sassigner: environment variable %s is not set: this process is not in a pod", name))
-		}
+	if host == "" || port == "" {
+		err = errors.Join(err, errors.New("k8sassigner: KUBERNETES_SERVICE_HOST or KUBERNETES_SERVICE_PORT is not set: this process is not in a pod"))
 	}
 	if err != nil {
 		return Cluster{}, err
@@ -105,28 +104,16 @@ func (t *serviceAccountTransport) RoundTrip(r *http.Request) (*http.Response, er
 // label is the form of a Kubernetes namespace.
 var label = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
-// check returns all mistakes in a cluster.
-func (c Cluster) check() error {
+func (c *store) Check(string) error {
 	var errs []error
-	mistake := func(format string, args ...any) { errs = append(errs, fmt.Errorf("k8sassigner: "+format, args...)) }
 	if c.Client == nil {
-		mistake("Client is required; see InCluster")
+		errs = append(errs, errors.New("k8sassigner: Client is required; see InCluster"))
 	}
-	if u, err := url.Parse(c.URL); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		mistake("URL %q, allowed: http or https with a host, and no user, query or fragment", redact(c.URL))
+	if err := httpcall.CheckURL(c.URL); err != nil {
+		errs = append(errs, fmt.Errorf("k8sassigner: %w", err))
 	}
 	if !label.MatchString(c.Namespace) {
-		mistake("Namespace %q, allowed: the name of a Kubernetes namespace, 1 to 63 of the characters a-z 0-9 -", c.Namespace)
+		errs = append(errs, fmt.Errorf("k8sassigner: Namespace %q, allowed: the name of a Kubernetes namespace, 1 to 63 of the characters a-z 0-9 -", c.Namespace))
 	}
 	return errors.Join(errs...)
-}
-
-// redact returns a URL without a password and without a query, which may have a token.
-func redact(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return "…"
-	}
-	u.RawQuery = ""
-	return u.Redacted()
 }

@@ -9,8 +9,6 @@
 // The service account of the pods needs get, list, create and update on leases in its Kubernetes
 // namespace. docs/kubernetes in the repository has manifests.
 //
-// It depends on the standard library only.
-//
 // The API server acknowledges a write when a majority of etcd has it on disk, and replaces an
 // object only if the resourceVersion in the request is still the present one. The package reads
 // without a resourceVersion: the API server then shows every acknowledged write, and does not
@@ -39,7 +37,8 @@
 //   - A renewal, every 30 s by default, takes four requests. Each write is a revision of an object
 //     of about 1.3 kB in the etcd of the cluster, which the API server compacts.
 //   - The API server filters lists: it reads all Lease objects of the Kubernetes namespace. Use a
-//     Kubernetes namespace without other Lease objects for thousands of workers.
+//     Kubernetes namespace without other Lease objects for thousands of workers. Recover, which
+//     lists all rows at once, fails with more than about 200,000.
 //   - Processes that start at once compete for new worker IDs: a hundred first processes of a
 //     namespace took 48 s on two cores together with their API server and etcd.
 //

@@ -9,6 +9,9 @@ import (
 // InClusterAt is InCluster with the environment and the folder of the service account given.
 var InClusterAt = inCluster
 
+// LabelValue is the form of a namespace in names and labels.
+var LabelValue = labelValue
+
 // WrapConns lets a function replace the decrypted side of each connection of a cluster from
 // InCluster.
 func WrapConns(c Cluster, wrap func(net.Conn) net.Conn) {

@@ -3,7 +3,6 @@ package k8sassigner
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"math"
 	"regexp"
@@ -46,20 +45,11 @@ type metadata struct {
 
 // A spec repeats a row for kubectl and dashboards. This package reads the annotation only.
 type spec struct {
-	HolderIdentity       string     `json:"holderIdentity,omitempty"`
-	LeaseDurationSeconds int32      `json:"leaseDurationSeconds,omitempty"`
-	RenewTime            *microTime `json:"renewTime,omitempty"`
-	LeaseTransitions     int32      `json:"leaseTransitions,omitempty"`
+	HolderIdentity       string `json:"holderIdentity,omitempty"`
+	LeaseDurationSeconds int32  `json:"leaseDurationSeconds,omitempty"`
+	RenewTime            string `json:"renewTime,omitempty"`
+	LeaseTransitions     int32  `json:"leaseTransitions,omitempty"`
 }
-
-// A microTime is written as the API server expects: in UTC, with six decimals.
-type microTime time.Time
-
-func (t microTime) MarshalJSON() ([]byte, error) {
-	return json.Marshal(time.Time(t).UTC().Format("2006-01-02T15:04:05.000000Z07:00"))
-}
-
-func (t *microTime) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, (*time.Time)(t)) }
 
 // newLease returns the object for a key of package kvassigner. revision is "" or a result of Get.
 func (c *store) newLease(key string, value []byte, revision string, now time.Time) (lease, error) {
@@ -75,43 +65,45 @@ func (c *store) newLease(key string, value []byte, revision string, now time.Tim
 		if left := row.Expires.Sub(now); !row.Free() && left > 0 {
 			l.Spec.HolderIdentity = row.Owner
 			l.Spec.LeaseDurationSeconds = int32(min(math.Ceil(left.Seconds()), math.MaxInt32))
-			l.Spec.RenewTime = (*microTime)(&now)
+			l.Spec.RenewTime = now.UTC().Format("2006-01-02T15:04:05.000000Z") // six decimals, as the API server expects
 		}
 	}
 	return l, nil
 }
 
+// split returns the values of the labels and the end of the name for a key or a prefix of package
+// kvassigner.
+func split(key string) (namespace, block, end string) {
+	folder, name, _ := strings.Cut(key, "/")
+	if folder == "meta" {
+		return labelValue(name), metaBlock, metaBlock
+	}
+	namespace, name, _ = strings.Cut(name, "/")
+	block, row, _ := strings.Cut(name, "/")
+	return labelValue(namespace), decimal(block), decimal(block + row)
+}
+
 // metadata returns the name and the labels for a key: uidring-orders-meta for meta/orders, and
 // uidring-orders-4007 for worker/orders/0000000000000004/007.
 func (c *store) metadata(key string) metadata {
-	namespace, block, suffix := strings.TrimPrefix(key, "meta/"), metaBlock, metaBlock
-	if rest, ok := strings.CutPrefix(key, "worker/"); ok {
-		var row string
-		namespace, rest, _ = strings.Cut(rest, "/")
-		block, row, _ = strings.Cut(rest, "/")
-		suffix = decimal(block + row)
-		block = decimal(block)
-	}
-	namespace = labelValue(namespace)
+	namespace, block, end := split(key)
 	return metadata{
-		Name:      fmt.Sprintf("uidring-%s-%s", namespace, suffix),
-		Namespace: c.cluster.Namespace,
+		Name:      fmt.Sprintf("uidring-%s-%s", namespace, end),
+		Namespace: c.Namespace,
 		Labels:    map[string]string{labelManager: "uidring", labelNamespace: namespace, labelBlock: block},
 	}
 }
 
 // selector returns the labels of the objects under a prefix of keys.
 func selector(prefix string) string {
-	rest, ok := strings.CutPrefix(prefix, "worker/")
-	if !ok {
+	switch namespace, block, _ := split(prefix); block {
+	case metaBlock:
 		return labelBlock + "=" + metaBlock
-	}
-	namespace, block, _ := strings.Cut(rest, "/")
-	namespace = labelValue(namespace)
-	if block == "" {
+	case "":
 		return labelNamespace + "=" + namespace + "," + labelBlock + "!=" + metaBlock
+	default:
+		return labelNamespace + "=" + namespace + "," + labelBlock + "=" + block
 	}
-	return labelNamespace + "=" + namespace + "," + labelBlock + "=" + decimal(strings.TrimSuffix(block, "/"))
 }
 
 // plain is the form of a namespace of worker IDs that can be part of names and labels of objects.

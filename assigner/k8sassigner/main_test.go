@@ -89,15 +89,15 @@ func (k *kubernetes) give(t *testing.T, token string) {
 	write(t, filepath.Join(k.account, "token"), token+"\n")
 }
 
-// cluster returns the cluster as a new process has it. wrap may replace its transport.
-func (k *kubernetes) cluster(t *testing.T, wrap ...func(http.RoundTripper) http.RoundTripper) k8sassigner.Cluster {
+// cluster returns the cluster as a new process has it. see is called before each request.
+func (k *kubernetes) cluster(t *testing.T, see ...func(*http.Request)) k8sassigner.Cluster {
 	t.Helper()
 	cluster, err := pod(k.api.Addr(), k.account)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range wrap {
-		cluster.Client.Transport = w(cluster.Client.Transport)
+	for _, f := range see {
+		cluster.Client.Transport = watch{cluster.Client.Transport, f}
 	}
 	return cluster
 }

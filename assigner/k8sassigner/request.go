@@ -1,20 +1,20 @@
 package k8sassigner
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/uidring/uidring/internal/httpcall"
 )
 
-// mostBytes bounds an answer. A page of 1,000 rows takes about a megabyte.
-const mostBytes = 64 << 20
+// mostBytes bounds an answer. A row takes about a kilobyte.
+const mostBytes = 256 << 20
 
 // A refusal is an answer of the API server that is not a success.
 type refusal struct {
@@ -26,7 +26,6 @@ type refusal struct {
 			Causes     []struct{ Reason string }
 		}
 	}
-	lease string // the name in the request; "" for the collection
 }
 
 func (r *refusal) Error() string {
@@ -74,20 +73,20 @@ func is(err error, reason string) bool {
 // be missing as well: the Kubernetes namespace, the API group, the API server.
 func absent(err error) bool {
 	r, ok := errors.AsType[*refusal](err)
-	return ok && is(err, "NotFound") && r.lease != "" && r.status.Details.Name == r.lease && r.status.Details.Kind == "leases"
+	return ok && is(err, "NotFound") && r.status.Details.Name != "" && r.status.Details.Kind == "leases"
 }
 
 // call sends a request for a Lease object, or for the collection if name is "", and decodes the
-// answer into result unless that is nil. It returns the server's time. Reads name no
-// resourceVersion, since the API server may otherwise answer from its cache.
-func (c *store) call(ctx context.Context, method, name string, query url.Values, object, result any) (time.Time, error) {
-	path, about := strings.TrimSuffix(c.cluster.URL, "/")+"/apis/coordination.k8s.io/v1/namespaces/"+c.cluster.Namespace+"/leases", "Lease objects"
+// answer into result. It returns the server's time. Reads name no resourceVersion, since the API
+// server may otherwise answer from its cache.
+func (c *store) call(ctx context.Context, method, name string, query url.Values, object, result any) (now time.Time, err error) {
+	address, about := strings.TrimSuffix(c.URL, "/")+"/apis/coordination.k8s.io/v1/namespaces/"+c.Namespace+"/leases", "Lease objects"
 	if name != "" {
-		path, about = path+"/"+name, "Lease "+name
+		address, about = address+"/"+name, "Lease "+name
 	}
-	now, err := c.send(ctx, method, path, query, object, result)
-	if r, ok := errors.AsType[*refusal](err); ok {
-		r.lease = name
+	answer, text, err := httpcall.Send(ctx, c.Client, method, address+"?"+query.Encode(), "", object, mostBytes)
+	if err == nil {
+		now, err = read(answer, text, result)
 	}
 	if err != nil {
 		return time.Time{}, fmt.Errorf("%s %s: %w", method, about, err)
@@ -95,30 +94,7 @@ func (c *store) call(ctx context.Context, method, name string, query url.Values,
 	return now, nil
 }
 
-func (c *store) send(ctx context.Context, method, path string, query url.Values, object, result any) (now time.Time, err error) {
-	var body io.Reader
-	if object != nil {
-		text, err := json.Marshal(object)
-		if err != nil {
-			return now, err
-		}
-		body = bytes.NewReader(text)
-	}
-	request, err := http.NewRequestWithContext(ctx, method, path+"?"+query.Encode(), body)
-	if err != nil {
-		return now, err
-	}
-	request.Header.Set("Accept", "application/json")
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("User-Agent", "uidring")
-	answer, err := c.cluster.Client.Do(request)
-	if err != nil {
-		return now, err
-	}
-	text, err := io.ReadAll(io.LimitReader(answer.Body, mostBytes))
-	if err := errors.Join(err, answer.Body.Close()); err != nil {
-		return now, err
-	}
+func read(answer *http.Response, text []byte, result any) (now time.Time, err error) {
 	if answer.StatusCode >= 300 {
 		r := &refusal{code: answer.StatusCode}
 		_ = json.Unmarshal(text, &r.status) // a proxy answers in its own words
@@ -126,9 +102,6 @@ func (c *store) send(ctx context.Context, method, path string, query url.Values,
 	}
 	if now, err = http.ParseTime(answer.Header.Get("Date")); err != nil {
 		return now, fmt.Errorf("the answer has no valid Date: %w", err)
-	}
-	if result == nil {
-		return now, nil
 	}
 	return now, json.Unmarshal(text, result)
 }

@@ -5,46 +5,37 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/uidring/uidring/assigner/kvassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/httpcall"
 )
 
-// LeaseStore returns the store of a namespace of worker IDs, for [assigner.Leased],
-// [assigner.Auto] and [assigner.Fenced]:
-//
-//	numbers := assigner.Leased(k8sassigner.LeaseStore(cluster, "orders"), assigner.LeaseConfig{})
-//
-// [kvassigner.LeaseStore] makes the store, and says which namespaces are allowed. Services that
-// share a namespace use the same Kubernetes namespace.
+// LeaseStore returns the store of a namespace of worker IDs, see [kvassigner.LeaseStore]. Services
+// that share a namespace use the same Kubernetes namespace.
 //
 // The store returns an error when a write may have taken effect, and does not retry it. Without a
 // deadline a call may wait for the API server as long as the client does.
-//
-// Any number of goroutines may use the store at once.
 func LeaseStore(cluster Cluster, namespace string) leasestore.Store {
 	return kvassigner.LeaseStore(&store{cluster}, namespace)
 }
 
 // A store keeps a key of package kvassigner in a Lease object.
-type store struct{ cluster Cluster }
-
-func (c *store) Check(string) error { return c.cluster.check() }
+type store struct{ Cluster }
 
 // String names the store in errors and log records.
 func (c *store) String() string {
-	return "Kubernetes at " + redact(c.cluster.URL) + ", namespace " + c.cluster.Namespace
+	return "Kubernetes at " + httpcall.Redact(c.URL) + ", namespace " + c.Namespace
 }
 
 func (c *store) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
 	var l lease
 	_, err = c.call(ctx, http.MethodGet, c.metadata(key).Name, nil, nil, &l)
-	switch {
-	case absent(err):
+	if absent(err) {
 		return nil, "", nil
-	case err != nil:
+	}
+	if err != nil {
 		return nil, "", err
 	}
 	return []byte(l.Metadata.Annotations[annotationRecord]), l.Metadata.revision(), nil
@@ -55,45 +46,26 @@ func (c *store) Put(ctx context.Context, key string, value []byte, revision stri
 	if err != nil {
 		return false, err
 	}
+	method, name := http.MethodPut, l.Metadata.Name
 	if revision == "" {
-		_, err = c.call(ctx, http.MethodPost, "", nil, l, nil)
-	} else {
-		_, err = c.call(ctx, http.MethodPut, l.Metadata.Name, nil, l, nil)
+		method, name = http.MethodPost, ""
 	}
+	_, err = c.call(ctx, method, name, nil, l, new(lease))
 	if absent(err) || is(err, "Conflict") || is(err, "AlreadyExists") {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// List starts again when a list takes so long that the API server forgets its first part.
-func (c *store) List(ctx context.Context, prefix string) ([]kvassigner.Entry, error) {
-	for {
-		entries, err := c.list(ctx, prefix)
-		if !is(err, "Expired") || ctx.Err() != nil {
-			return entries, err
-		}
+func (c *store) List(ctx context.Context, prefix string) (entries []kvassigner.Entry, err error) {
+	var all struct{ Items []lease }
+	if _, err := c.call(ctx, http.MethodGet, "", url.Values{"labelSelector": {selector(prefix)}}, nil, &all); err != nil {
+		return nil, err
 	}
-}
-
-func (c *store) list(ctx context.Context, prefix string) (entries []kvassigner.Entry, err error) {
-	query := url.Values{"labelSelector": {selector(prefix)}, "limit": {strconv.Itoa(kvassigner.BlockSize)}}
-	for {
-		var page struct {
-			Metadata struct{ Continue string }
-			Items    []lease
-		}
-		if _, err := c.call(ctx, http.MethodGet, "", query, nil, &page); err != nil {
-			return nil, err
-		}
-		for _, l := range page.Items {
-			entries = append(entries, kvassigner.Entry{Key: l.Metadata.Name, Value: []byte(l.Metadata.Annotations[annotationRecord])})
-		}
-		if page.Metadata.Continue == "" {
-			return entries, nil
-		}
-		query.Set("continue", page.Metadata.Continue)
+	for _, l := range all.Items {
+		entries = append(entries, kvassigner.Entry{Key: l.Metadata.Name, Value: []byte(l.Metadata.Annotations[annotationRecord])})
 	}
+	return entries, nil
 }
 
 // Status returns the time of the API server, and the UID of an object that Status creates once. It
@@ -103,7 +75,7 @@ func (c *store) Status(ctx context.Context) (leasestore.Status, error) {
 	now, err := c.call(ctx, http.MethodGet, anchor, nil, nil, &l)
 	if absent(err) {
 		l = lease{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: metadata{
-			Name: anchor, Namespace: c.cluster.Namespace, Labels: map[string]string{labelManager: "uidring"}}}
+			Name: anchor, Namespace: c.Namespace, Labels: map[string]string{labelManager: "uidring"}}}
 		if now, err = c.call(ctx, http.MethodPost, "", nil, l, &l); is(err, "AlreadyExists") {
 			now, err = c.call(ctx, http.MethodGet, anchor, nil, nil, &l)
 		}

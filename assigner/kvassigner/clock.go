@@ -2,6 +2,7 @@ package kvassigner
 
 import (
 	"context"
+	"crypto/rand"
 	"time"
 )
 
@@ -55,6 +56,6 @@ func (l *leases) see(ctx context.Context) error {
 	if err != nil || time.Since(stored.Value).Abs() < seenStep {
 		return err
 	}
-	_, err = put(ctx, l, l.seenKey(), newRecord(time.Now()), revision)
+	_, err = put(ctx, l, l.seenKey(), record[time.Time]{format, rand.Text(), time.Now()}, revision)
 	return err
 }

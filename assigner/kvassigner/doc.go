@@ -1,7 +1,7 @@
 // Package kvassigner turns a store of keys and values into an [leasestore.Store], and so into a
-// source of worker IDs. The store needs four operations: get, put if the revision matches, list by
-// prefix, and status. A [KV] for object storage with conditional writes, or for a configuration
-// service, takes about 80 lines:
+// source of worker IDs, or into a source of counters for package segment. The store needs four
+// operations: get, put if the revision matches, list by prefix, and status. A [KV] for object
+// storage with conditional writes, or for a configuration service, takes about 80 lines:
 //
 //	numbers := assigner.Leased(kvassigner.LeaseStore(bucket{client}, "orders"), assigner.LeaseConfig{})
 //
@@ -13,7 +13,8 @@
 //
 //   - meta/orders is the meta row of namespace orders; the name is in lower case here;
 //   - worker/orders/0000000000000004/007 is the row of worker 4,007;
-//   - seen/orders is the time of the last write, on a store without a clock only.
+//   - seen/orders is the time of the last write, on a store without a clock only;
+//   - segment/orders is the counter orders of [SegmentSource].
 //
 // Each folder of rows has at most [BlockSize] of them. A KV may map a key to any name that no other
 // key has. Values are JSON of at most [MaxValue] bytes. No key is ever deleted.

@@ -1,17 +1,14 @@
 package kvassigner_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/uidring/uidring/assigner/kvassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/internal/test/stores"
 )
 
 // A crowd is a namespace with many rows, which List makes up.
@@ -19,8 +16,6 @@ type crowd struct {
 	*memory
 	rows int64
 	free func(workerID int64) bool
-
-	held, expired []byte
 }
 
 // newCrowd returns a crowd whose meta row says that all rows from first on were given out.
@@ -32,13 +27,6 @@ func newCrowd(t *testing.T, first, rows int64, free func(int64) bool) (*crowd, l
 	if ok, err := s.SwapMeta(t.Context(), leasestore.Meta{}, meta); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	row := stores.Sample()
-	stores.Create(t, s, row, time.Hour)
-	c.held = c.values[rowKey(row.WorkerID)]
-	if ok, err := s.Swap(t.Context(), row, row, 0); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	c.expired = c.values[rowKey(row.WorkerID)]
 	return c, s
 }
 
@@ -49,11 +37,11 @@ func (c *crowd) List(_ context.Context, prefix string) (entries []kvassigner.Ent
 		return nil, err
 	}
 	for w := block * 1000; w < min((block+1)*1000, c.rows); w++ {
-		value := c.held
+		expires := "2100-01-01T00:00:00Z"
 		if c.free(w) {
-			value = c.expired
+			expires = "2000-01-01T00:00:00Z"
 		}
-		value = bytes.Replace(value, []byte(`"WorkerID":4007`), fmt.Appendf(nil, `"WorkerID":%d`, w), 1)
+		value := fmt.Appendf(nil, `{"Format":1,"Value":{"WorkerID":%d,"Expires":%q}}`, w, expires)
 		entries = append(entries, kvassigner.Entry{Key: rowKey(w), Value: value})
 	}
 	return entries, nil

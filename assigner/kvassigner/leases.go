@@ -140,7 +140,7 @@ func (l *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Du
 	if err := next.CheckTexts(); err != nil {
 		return false, fmt.Errorf("kvassigner: key %s: %w", key, err)
 	}
-	return swap(ctx, l, key, next, func(stored leasestore.Row) (bool, error) { return stored.Same(old), nil })
+	return swap(ctx, l, key, func(stored leasestore.Row) (leasestore.Row, bool, error) { return next, stored.Same(old), nil })
 }
 
 // A namedMeta is the meta row of a namespace with its exact name; the key has the name in lower
@@ -186,14 +186,14 @@ func (l *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool,
 	if err := next.CheckTexts(); err != nil {
 		return false, fmt.Errorf("kvassigner: key %s: %w", key, err)
 	}
-	return swap(ctx, l, key, namedMeta{l.namespace, next}, func(stored namedMeta) (bool, error) {
-		switch {
-		case stored.Name == l.namespace || stored.Name == "":
-			return stored.Meta.Same(old), nil
-		case old != (leasestore.Meta{}):
-			return false, nil
+	return swap(ctx, l, key, func(stored namedMeta) (namedMeta, bool, error) {
+		if stored.Name == l.namespace || stored.Name == "" {
+			return namedMeta{l.namespace, next}, stored.Meta.Same(old), nil
 		}
-		return false, fmt.Errorf("kvassigner: key %s: %w", key, leasestore.CheckNamespaceTwin(l.namespace, stored.Name))
+		if old != (leasestore.Meta{}) {
+			return stored, false, nil
+		}
+		return stored, false, fmt.Errorf("kvassigner: key %s: %w", key, leasestore.CheckNamespaceTwin(l.namespace, stored.Name))
 	})
 }
 

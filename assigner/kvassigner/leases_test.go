@@ -13,6 +13,8 @@ import (
 	"github.com/uidring/uidring/assigner/kvassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/segment/segmenttest"
 )
 
 const namespace = "orders-1.eu_West"
@@ -26,6 +28,7 @@ func TestConformance(t *testing.T) {
 		"clock":                  func(*memory) {},
 		"clock in whole seconds": func(m *memory) { m.now = func() time.Time { return time.Now().Truncate(time.Second) } },
 		"no clock":               func(m *memory) { m.now = nil },
+		"writes are sent twice":  func(m *memory) { m.twice = true },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -39,6 +42,17 @@ func TestConformance(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestSegmentSourceConforms(t *testing.T) {
+	m := newMemory()
+	segmenttest.Run(t, segmenttest.Fixture{Open: func(*testing.T) segment.Source { return kvassigner.SegmentSource(m) }})
+	m.twice = true
+	for i := range int64(3) {
+		if r, err := kvassigner.SegmentSource(m).Advance(t.Context(), "a", 10); err != nil || r.First != 10*i+1 || r.Last != 10*i+10 {
+			t.Errorf("range %v, %v with writes that are sent twice, want it to begin at %d", r, err, 10*i+1)
+		}
 	}
 }
 
@@ -142,20 +156,6 @@ func TestSwapMetaOfANamespaceThatLooksAlikeIsFalse(t *testing.T) {
 	}
 	if ok, err := kvassigner.LeaseStore(m, "Orders").SwapMeta(t.Context(), meta, meta); ok || err != nil {
 		t.Errorf("SwapMeta: %v, %v; want false", ok, err)
-	}
-}
-
-// A client that sends a write twice gets the answer to the second one.
-func TestSwapWhoseWriteWasSentTwiceIsTrue(t *testing.T) {
-	m := newMemory()
-	m.twice = true
-	s := kvassigner.LeaseStore(m, namespace)
-	row := stores.Create(t, s, stores.Sample(), time.Hour)
-	if ok, err := s.SwapMeta(t.Context(), leasestore.Meta{}, leasestore.Meta{Version: 1, Token: "T"}); !ok || err != nil {
-		t.Errorf("SwapMeta: %v, %v; want true", ok, err)
-	}
-	if ok, err := s.Swap(t.Context(), leasestore.Row{}, row, time.Hour); ok || err != nil {
-		t.Errorf("Swap of a row that exists: %v, %v; want false", ok, err)
 	}
 }
 

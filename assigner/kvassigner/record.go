@@ -13,14 +13,12 @@ import (
 // format is the version of the records that this code knows.
 const format = 1
 
-// A record is the value of a key, in JSON: a namedMeta, an [leasestore.Row] or a time.
+// A record is the value of a key, in JSON: a namedMeta, an [leasestore.Row], a time or a number.
 type record[T any] struct {
 	Format int
 	Swap   string // random, of the call that wrote the record
 	Value  T
 }
-
-func newRecord[T any](value T) record[T] { return record[T]{format, rand.Text(), value} }
 
 // Row returns the row in the value of a key under worker/, for a KV that shows rows to people.
 func Row(value []byte) (leasestore.Row, error) {
@@ -90,24 +88,25 @@ func list[T any](ctx context.Context, l *leases, prefix string) ([]T, error) {
 	return values, nil
 }
 
-// swap writes next if holds accepts the stored value of the key, or the zero value when the key
-// does not exist. holds returns false beside an error.
-func swap[T any](ctx context.Context, l *leases, key string, next T, holds func(T) (bool, error)) (bool, error) {
-	mine := newRecord(next)
+// swap writes the value that next returns for the stored value of the key, or for the zero value
+// when the key does not exist. It returns false if next does, also beside an error.
+func swap[T any](ctx context.Context, l *leases, key string, next func(stored T) (T, bool, error)) (bool, error) {
+	mark := rand.Text()
 	for {
 		stored, revision, err := get[T](ctx, l, key)
 		if err != nil {
 			return false, err
 		}
-		if stored.Swap == mine.Swap {
+		if stored.Swap == mark {
 			return true, nil // a client that sent the write twice got the answer to the second one
 		}
-		if ok, err := holds(stored.Value); !ok {
+		value, ok, err := next(stored.Value)
+		if !ok {
 			return false, err
 		}
 		// After false, another process has written the key, perhaps only to renew the row with the
 		// same fence.
-		if ok, err := put(ctx, l, key, mine, revision); ok || err != nil {
+		if ok, err := put(ctx, l, key, record[T]{format, mark, value}, revision); ok || err != nil {
 			return ok, err
 		}
 	}

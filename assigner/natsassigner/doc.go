@@ -1,12 +1,10 @@
 // Package natsassigner keeps the leases of worker IDs in a key-value bucket of NATS JetStream 2.10
-// or later.
+// or later. It is a module of its own.
 //
 //	stream, err := js.CreateOrUpdateStream(ctx, natsassigner.StreamConfig("uidring", 3)) // once
 //	…
 //	leases := natsassigner.LeaseStore(js, "uidring", "orders", natsassigner.Config{SyncAlways: true})
 //	generator, err := cached.NewContext(ctx, cached.Config{Assigner: assigner.Leased(leases, assigner.LeaseConfig{})})
-//
-// It is a module of its own, which keeps the client out of the library's dependencies.
 //
 // A write states the sequence number of the last message of its key, which the leader of the stream
 // compares. It is acknowledged by a majority of the replicas. With three replicas and the settings
@@ -34,11 +32,9 @@
 //   - allow_direct is on, as in all buckets that were created by nats kv add or CreateKeyValue: any
 //     replica would answer reads. [StreamConfig] has it off; turn it off in an existing bucket with
 //     nats stream edit KV_uidring --no-allow-direct;
-//   - the storage is memory, or persist_mode is async;
-//   - rows may be deleted: by max_age, by max_msgs or max_bytes with discard old, or by a retention
-//     other than limits;
-//   - the stream is a mirror or has sources;
-//   - no_ack is on.
+//   - rows may be lost or deleted: by storage in memory, by persist_mode async, by no_ack, by
+//     max_age, by max_msgs or max_bytes with discard old, or by a retention other than limits;
+//   - the stream is a mirror or has sources.
 //
 // # Limits
 //
@@ -60,9 +56,8 @@
 // # Operation
 //
 // The leader reports its clock, and rows expire by it. A renewal makes four requests: the status
-// twice, a read and a write. A claim lists the subjects of up to 32 folders of 1,000 worker IDs,
-// and reads their rows in parallel, until it has found 256 expired rows. A row takes about 500
-// bytes.
+// twice, a read and a write. A claim lists subjects and reads their rows in parallel, see package
+// kvassigner. A row takes about 500 bytes.
 //
 // A user needs these permissions; replies arrive at _INBOX.> or a prefix of your own:
 //

@@ -45,7 +45,7 @@ var (
 
 // request calls f with the bucket, and ends the call with the connection: the client would go on
 // waiting for an answer that cannot come.
-func request[T any](ctx context.Context, k *keys, f func(context.Context, jetstream.KeyValue) (T, error)) (result T, err error) {
+func (k *keys) request(ctx context.Context, f func(context.Context, jetstream.KeyValue) error) error {
 	ctx, stop := context.WithTimeoutCause(ctx, longest, errNoAnswer)
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -61,12 +61,12 @@ func request[T any](ctx context.Context, k *keys, f func(context.Context, jetstr
 	}()
 	kv, err := k.kv(ctx)
 	if err == nil {
-		result, err = f(ctx, kv)
+		err = f(ctx, kv)
 	}
 	if cause := context.Cause(ctx); err != nil && (cause == errBroken || cause == errNoAnswer) {
-		err = cause
+		return cause
 	}
-	return result, err
+	return err
 }
 
 // kv looks the bucket up once. Its handle reads from the leader unless its last status, which it
@@ -82,59 +82,61 @@ func (k *keys) kv(ctx context.Context) (jetstream.KeyValue, error) {
 	return kv, err
 }
 
-func (k *keys) Get(ctx context.Context, key string) ([]byte, string, error) {
-	entry, err := request(ctx, k, func(ctx context.Context, kv jetstream.KeyValue) (jetstream.KeyValueEntry, error) {
-		return kv.Get(ctx, toSubject.Replace(key))
+func (k *keys) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
+	err = k.request(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+		entry, err := kv.Get(ctx, toSubject.Replace(key))
+		if err == nil {
+			value, revision = entry.Value(), strconv.FormatUint(entry.Revision(), 10)
+		}
+		return err
 	})
-	if err != nil {
-		return nil, "", except(err, jetstream.ErrKeyNotFound)
+	if errors.Is(err, jetstream.ErrKeyNotFound) {
+		return nil, "", nil
 	}
-	return entry.Value(), strconv.FormatUint(entry.Revision(), 10), nil
+	return value, revision, err
 }
 
 // Put implements [kvassigner.KV]. The revision is the sequence number of the last message of the
 // key, which the leader compares. Create also replaces the marker of a deleted key.
 func (k *keys) Put(ctx context.Context, key string, value []byte, revision string) (bool, error) {
-	conflict := jetstream.ErrKeyExists
-	_, err := request(ctx, k, func(ctx context.Context, kv jetstream.KeyValue) (uint64, error) {
+	err := k.request(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
 		if revision == "" {
-			return kv.Create(ctx, toSubject.Replace(key), value)
+			_, err := kv.Create(ctx, toSubject.Replace(key), value)
+			return err
 		}
-		conflict = jetstream.ErrKeyRevisionMismatch
 		sequence, err := strconv.ParseUint(revision, 10, 64)
-		if err != nil {
-			return 0, err
+		if err == nil {
+			_, err = kv.Update(ctx, toSubject.Replace(key), value, sequence)
 		}
-		return kv.Update(ctx, toSubject.Replace(key), value, sequence)
+		return err
 	})
-	return err == nil, except(err, conflict)
-}
-
-// except returns nil for an expected error.
-func except(err, expected error) error {
-	if errors.Is(err, expected) {
-		return nil
+	if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+		return false, nil
 	}
-	return err
+	return err == nil, err
 }
 
 // List implements [kvassigner.KV]. The leader of the stream lists the subjects, and returns the
 // values one by one: a consumer may read from a replica that lags.
 func (k *keys) List(ctx context.Context, prefix string) ([]kvassigner.Entry, error) {
 	before := subjects(k.bucket)
-	info, err := request(ctx, k, func(ctx context.Context, _ jetstream.KeyValue) (*jetstream.StreamInfo, error) {
+	var found []string
+	err := k.request(ctx, func(ctx context.Context, _ jetstream.KeyValue) error {
 		s, err := k.js.Stream(ctx, stream(k.bucket))
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return s.Info(ctx, jetstream.WithSubjectFilter(before+toSubject.Replace(prefix)+">"))
+		info, err := s.Info(ctx, jetstream.WithSubjectFilter(before+toSubject.Replace(prefix)+">"))
+		if err != nil {
+			return err
+		}
+		for subject := range info.State.Subjects {
+			found = append(found, toKey.Replace(strings.TrimPrefix(subject, before)))
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
-	}
-	found := make([]string, 0, len(info.State.Subjects))
-	for subject := range info.State.Subjects {
-		found = append(found, toKey.Replace(strings.TrimPrefix(subject, before)))
 	}
 	return kvassigner.GetAll(ctx, found, k.Get)
 }

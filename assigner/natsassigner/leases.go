@@ -23,19 +23,16 @@ type Config struct {
 
 var bucketName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
-// LeaseStore returns the store of a namespace in a key-value bucket, for [assigner.Leased],
-// [assigner.Auto] and [assigner.Fenced]. The bucket exists: create its stream with [StreamConfig].
-// A bucket holds any number of namespaces, and no keys of other programs.
-//
-// [kvassigner.LeaseStore] makes the store, and says which namespaces are allowed. The keys are,
-// with = in place of the dots of the name,
+// LeaseStore returns the store of a namespace in a key-value bucket, see [kvassigner.LeaseStore].
+// The bucket exists: create its stream with [StreamConfig]. A bucket holds any number of
+// namespaces, and no keys of other programs. The keys are, with = in place of the dots of the name,
 //
 //   - meta.orders, the meta row; the name is in lower case here;
 //   - worker.orders.0000000000000004.007, the row of worker 4,007.
 //
 // The keys are never deleted. The store returns an error when a write may have taken effect. A
 // request ends with its context or its connection, or after three seconds. The caller closes the
-// connection. Any number of goroutines may use the store at once.
+// connection.
 func LeaseStore(js jetstream.JetStream, bucket, namespace string, cfg Config) leasestore.Store {
 	return kvassigner.LeaseStore(&keys{js: js, bucket: bucket, cfg: cfg}, namespace)
 }

@@ -50,16 +50,6 @@ func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	stores.Fail(t, natsassigner.LeaseStore(js, "missing", "orders", durable), "bucket not found", "bucket missing of NATS at "+server.DSN()+": ")
 }
 
-// The names of the neighbours begin or end alike.
-func TestListReturnsTheRowsOfAllFolders(t *testing.T) {
-	_, js := serve(t, 1)
-	var neighbours []leasestore.Store
-	for _, other := range []string{"orders", "orders.eu0", "eu", "orders.eu.x"} {
-		neighbours = append(neighbours, natsassigner.LeaseStore(js, bucket, other, durable))
-	}
-	stores.ListHasAllFolders(t, natsassigner.LeaseStore(js, bucket, "orders.eu", durable), 0, "", neighbours...)
-}
-
 // A key that was deleted with the tools of NATS leaves a marker.
 func TestDeletedKeysAreCreatedAgain(t *testing.T) {
 	_, js := serve(t, 1)

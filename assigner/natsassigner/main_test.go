@@ -21,25 +21,20 @@ const bucket = "uidring"
 
 var durable = natsassigner.Config{SyncAlways: true}
 
-func dial(url string, opts ...nats.Option) (jetstream.JetStream, *nats.Conn, error) {
-	opts = append(opts, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0),
-		nats.IgnoreDiscoveredServers(), nats.RetryOnFailedConnect(true), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
-	conn, err := nats.Connect(url, opts...)
-	if err != nil {
-		return nil, nil, err
-	}
-	js, err := jetstream.New(conn)
-	return js, conn, err
-}
-
 // connect opens a client of one server that ends with the test.
 func connect(t *testing.T, server *testserver.Server, opts ...nats.Option) jetstream.JetStream {
 	t.Helper()
-	js, conn, err := dial(server.DSN(), opts...)
+	opts = append(opts, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0),
+		nats.IgnoreDiscoveredServers(), nats.RetryOnFailedConnect(true), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	conn, err := nats.Connect(server.DSN(), opts...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return js
 }
 

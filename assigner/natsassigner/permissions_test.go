@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
@@ -30,28 +29,19 @@ authorization { users: [ { user: admin, password: "x" }, { user: ids, password: 
 		t.Fatal(err)
 	}
 	server := testserver.NATS(t, "-c", conf)
-	as := func(user string) (*nats.Conn, jetstream.JetStream) {
-		js, conn, err := dial("nats://" + user + ":x@" + server.Addr())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(conn.Close)
-		return conn, js
-	}
-	_, admin := as("admin")
-	create(t, admin, natsassigner.StreamConfig(bucket, 1))
-	conn, js := as("ids")
+	create(t, connect(t, server, nats.UserInfo("admin", "x")), natsassigner.StreamConfig(bucket, 1))
+	js := connect(t, server, nats.UserInfo("ids", "x"))
 	a := assigner.Leased(natsassigner.LeaseStore(js, bucket, "orders", durable), assigner.LeaseConfig{Window: 2 * time.Second, MaxSkew: time.Second})
 	var l assigner.Lease
 	testkit.Succeeds(t, "the end of the quarantine", func() (err error) {
 		l, err = a.Assign(t.Context(), assignertest.Domain())
 		return err
 	})
-	before, limit := conn.Stats().OutMsgs, l.Grant().Limit
+	before, limit := js.Conn().Stats().OutMsgs, l.Grant().Limit
 	if err := l.Renew(t.Context(), limit, limit+100); err != nil {
 		t.Fatal(err)
 	}
-	if got := conn.Stats().OutMsgs - before; got != 4 {
+	if got := js.Conn().Stats().OutMsgs - before; got != 4 {
 		t.Errorf("%d requests of a renewal, want 4, as documented", got)
 	}
 }

@@ -16,17 +16,17 @@ const leastReplicas = 3
 
 // Status implements [kvassigner.KV]. The leader of the stream answers, by its own clock.
 func (k *keys) Status(ctx context.Context) (leasestore.Status, error) {
-	status, err := request(ctx, k, func(ctx context.Context, kv jetstream.KeyValue) (jetstream.KeyValueStatus, error) {
-		return kv.Status(ctx)
+	info := new(jetstream.StreamInfo)
+	err := k.request(ctx, func(ctx context.Context, kv jetstream.KeyValue) error {
+		status, err := kv.Status(ctx)
+		if bucket, ok := status.(*jetstream.KeyValueBucketStatus); ok {
+			info = bucket.StreamInfo()
+		}
+		return err
 	})
 	if err != nil {
 		return leasestore.Status{}, err
 	}
-	bucket, ok := status.(*jetstream.KeyValueBucketStatus)
-	if !ok {
-		return leasestore.Status{}, fmt.Errorf("status of type %T, allowed: *jetstream.KeyValueBucketStatus", status)
-	}
-	info := bucket.StreamInfo()
 	if info.TimeStamp.IsZero() {
 		return leasestore.Status{}, errors.New("the server does not report its clock, allowed: NATS 2.10 or later")
 	}

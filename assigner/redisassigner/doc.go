@@ -4,11 +4,10 @@
 //	numbers := assigner.Leased(redisassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{})
 //	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
 //
-// [SegmentSource] keeps counters of package segment.
+// [SegmentSource] keeps counters of package segment. The package is a module of its own.
 //
-// It is a module of its own, which keeps the client out of the library's dependencies. Prefer
-// leases from a database, etcd or a local disk if you have one: Redis may lose acknowledged writes,
-// and uniqueness then depends on clocks.
+// Prefer leases from a database, etcd or a local disk if you have one: Redis may lose acknowledged
+// writes, and uniqueness then depends on clocks.
 //
 // # Lossy store
 //
@@ -35,9 +34,7 @@
 //     min-replicas-to-write to 1 or more, and min-replicas-max-lag to less than MaxSkew.
 //
 // Pauses, crashes, late messages and lost commits then cause no duplicate IDs. A holder whose row
-// has changed or vanished gets an error at its next renewal: [leasestore.ErrFenceRegressed],
-// [leasestore.ErrRowMissing], [leasestore.ErrNamespaceRecreated], each with
-// [assigner.ErrWorkerRowLost].
+// has changed or vanished gets [assigner.ErrWorkerRowLost] at its next renewal.
 //
 // The costs:
 //
@@ -79,10 +76,7 @@
 // and +cluster|slots for a cluster. The meta rows of all namespaces share a key, so that a process
 // warns of another namespace with the same layout, epoch and datacenter.
 //
-// [SegmentSource] needs ~{uidring}:segments +time +info +config|get +hincrby.
+// [SegmentSource] needs ~{uidring}:segment +eval +hget +time +info +config|get.
 //
-// # Size
-//
-// A renewal makes four requests. A row takes about 350 bytes. A claim reads up to 32 hashes of
-// 1,000 rows until it has found 256 expired rows, see package kvassigner.
+// A renewal makes four requests. A row takes about 350 bytes. For claims see package kvassigner.
 package redisassigner

@@ -2,7 +2,6 @@ package redisassigner_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"log/slog"
@@ -11,7 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/cached"
 )
@@ -29,11 +27,8 @@ func ExampleLeaseStore() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
-	switch {
-	case errors.Is(err, leasestore.ErrNotDurable):
-		log.Fatal("set appendonly yes and appendfsync always: ", err)
-	case err != nil:
-		log.Fatal(err)
+	if err != nil {
+		log.Fatal(err) // with leasestore.ErrNotDurable unless appendonly is yes and appendfsync always
 	}
 	defer generator.Close()
 	id, err := generator.Next()

@@ -13,13 +13,8 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-// LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
-// [assigner.Fenced]:
-//
-//	numbers := assigner.Leased(redisassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{})
-//
-// [kvassigner.LeaseStore] makes the store, and says which namespaces are allowed. The keys hold
-// JSON in the format of that package:
+// LeaseStore returns the store of a namespace, see [kvassigner.LeaseStore]. The keys hold JSON in
+// the format of that package:
 //
 //   - {uidring}:meta, a hash with the meta rows of all namespaces;
 //   - {uidring}:worker/orders/0000000000000004, a hash with the rows of workers 4,000 to 4,999;
@@ -33,8 +28,6 @@ import (
 // as it does by default: a swap recognises its own effect. The caller closes the client. Unless its
 // Options.ContextTimeoutEnabled is set, a call to a server that does not answer may exceed its
 // context by Options.ReadTimeout.
-//
-// Any number of goroutines may use the store at once.
 func LeaseStore(client redis.UniversalClient, namespace string) leasestore.Store {
 	return kvassigner.LeaseStore(&store{client}, namespace)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
@@ -36,9 +37,7 @@ func options(addr string) *redis.Options {
 // connect opens a client that ends with the test.
 func connect(t *testing.T, opt *redis.Options) *redis.Client {
 	t.Helper()
-	c := redis.NewClient(opt)
-	t.Cleanup(func() { _ = c.Close() })
-	return c
+	return testkit.Close(t, redis.NewClient(opt), nil)
 }
 
 // namespaces returns a func that opens empty namespaces on a server. Clients send a call again as

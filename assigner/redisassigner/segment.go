@@ -2,19 +2,15 @@ package redisassigner
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/uidring/uidring/assigner/kvassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/segment"
 )
-
-// segmentsKey is the key of a hash with the largest ID given out for each counter.
-const segmentsKey = root + "segments"
 
 // SegmentConfig configures a [SegmentSource].
 type SegmentConfig struct {
@@ -25,13 +21,12 @@ type SegmentConfig struct {
 }
 
 // SegmentSource returns a source for package segment that keeps its counters in the hash
-// {uidring}:segments, one field each:
+// {uidring}:segment, one field each, in the format of package kvassigner:
 //
 //	orders, err := segment.New(segment.Config{Name: "orders", Source: redisassigner.SegmentSource(client, redisassigner.SegmentConfig{})})
 //
 // The name of a counter has 1 to 64 characters: letters, digits, dot, underscore and hyphen. The
-// source accepts the same clients as [LeaseStore]; the client must connect to the primary. A call
-// that the client retries wastes a range.
+// source accepts the same clients as [LeaseStore]; the client must connect to the primary.
 //
 // Unlike leases, ranges have no quarantine that makes up for lost writes. Each call therefore
 // checks the server, and returns [leasestore.ErrNotDurable] unless the server stands alone and
@@ -40,42 +35,31 @@ type SegmentConfig struct {
 //
 // Any number of goroutines may use the source at once.
 func SegmentSource(client redis.UniversalClient, cfg SegmentConfig) segment.Source {
-	return &counters{store{client}, cfg}
+	s := &store{client}
+	return &counters{s, kvassigner.SegmentSource(s), cfg}
 }
 
 type counters struct {
-	store
-	cfg SegmentConfig
+	store  *store
+	source segment.Source
+	cfg    SegmentConfig
 }
 
+// Advance checks the server first, if the client is allowed.
 func (c *counters) Advance(ctx context.Context, name string, n int64) (segment.Range, error) {
-	if err := c.check(ctx, name, n); err != nil {
-		return segment.Range{}, err
+	if c.store.Check(name) == nil {
+		if err := c.durable(ctx); err != nil {
+			return segment.Range{}, fmt.Errorf("redisassigner: %v: %w", c.store, err)
+		}
 	}
-	last, err := c.client.HIncrBy(ctx, segmentsKey, name, n).Result()
-	switch {
-	case err != nil && strings.Contains(err.Error(), "overflow"):
-		return segment.Range{}, fmt.Errorf("%w: hash %s: counter %q: allowed: 1 to %d: %w", segment.ErrExhausted, segmentsKey, name, int64(math.MaxInt64), err)
-	case err != nil:
-		return segment.Range{}, c.explain(ctx, fmt.Sprintf("advance counter %q", name), err)
-	}
-	return segment.Range{First: last - n + 1, Last: last, Delta: 1}, nil
+	return c.source.Advance(ctx, name, n)
 }
 
-// check checks the arguments and the server.
-func (c *counters) check(ctx context.Context, name string, n int64) error {
-	if err := c.Check(name); err != nil {
-		return err
-	}
-	if err := leasestore.CheckNamespace(name); err != nil {
-		return fmt.Errorf("redisassigner: counter: %w", err)
-	}
-	if n < 1 {
-		return fmt.Errorf("redisassigner: %d IDs of counter %q, allowed: 1 or more", n, name)
-	}
-	_, faults, facts, err := c.look(ctx)
+// durable returns an error for a server that may forget ranges.
+func (c *counters) durable(ctx context.Context) error {
+	_, faults, facts, err := c.store.look(ctx)
 	if err != nil {
-		return c.explain(ctx, "read the status", err)
+		return err
 	}
 	if replicas := facts["connected_slaves"]; replicas != "0" {
 		faults = append(faults, "connected_slaves="+replicas+" (allowed: 0): a failover loses writes")
@@ -83,13 +67,6 @@ func (c *counters) check(ctx context.Context, name string, n int64) error {
 	if len(faults) == 0 || c.cfg.AllowUndurable {
 		return nil
 	}
-	return fmt.Errorf("%w: hash %s: the server has %s: it may forget ranges and hand them out again; correct that, "+
-		"or set SegmentConfig.AllowUndurable", leasestore.ErrNotDurable, segmentsKey, strings.Join(faults, ", "))
-}
-
-func (c *counters) explain(ctx context.Context, what string, err error) error {
-	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
-		err = fmt.Errorf("%w (%w)", err, ended)
-	}
-	return fmt.Errorf("redisassigner: %v: cannot %s: %w", &c.store, what, err)
+	return fmt.Errorf("%w: the server has %s: it may forget ranges and hand them out again; correct that, "+
+		"or set SegmentConfig.AllowUndurable", leasestore.ErrNotDurable, strings.Join(faults, ", "))
 }

@@ -54,9 +54,9 @@ func parseInfo(text string) map[string]string {
 	return facts
 }
 
-// faults returns the settings that let the server lose acknowledged writes. With appendfsync
-// everysec a crash of the host loses the last second or two; with no-appendfsync-on-rewrite it
-// loses all writes since a child process began to write to the disk.
+// faults returns the settings that let the server lose acknowledged writes. With
+// no-appendfsync-on-rewrite a crash of the host loses all writes since a child process began to
+// write to the disk.
 func faults(facts map[string]string, config *redis.MapStringStringCmd) (faults []string) {
 	if facts["aof_enabled"] != "1" {
 		faults = append(faults, "appendonly=no (allowed: yes)")

@@ -42,16 +42,11 @@ type fake struct {
 	leasestore.Store
 	status func() (leasestore.Status, error)
 	list   func() ([]leasestore.Row, error)
-	swap   func(ctx context.Context) (bool, error)
 }
 
 func (f fake) Status(context.Context) (leasestore.Status, error) { return f.status() }
 
 func (f fake) List(context.Context) ([]leasestore.Row, error) { return f.list() }
-
-func (f fake) Swap(ctx context.Context, _, _ leasestore.Row, _ time.Duration) (bool, error) {
-	return f.swap(ctx)
-}
 
 // An answer that is not the server's is an error of every method: a missing result is not false,
 // not an empty row and not an empty list.
@@ -67,7 +62,7 @@ func TestLeaseStoreRefusesAnswersOfOthers(t *testing.T) {
 		"no result":               {200, [2]string{}, `{"result":null}`, false, "neither a result nor an error"},
 		"an unknown field":        {200, [2]string{}, `{"result":null,"since":1}`, false, `unknown field "since"`},
 		"a second answer":         {200, [2]string{}, `{"result":null}{}`, false, "more after the JSON object"},
-		"too long":                {200, [2]string{}, `{"result":null` + strings.Repeat(" ", 1<<20) + "}", false, "more than 1048576 bytes"},
+		"too long":                {200, [2]string{}, `{"result":null` + strings.Repeat(" ", 1<<20) + "}", true, "more than 1048576 bytes"},
 		"half an answer":          {200, [2]string{}, `{"result":{"Version":1`, false, "check the URL and proxies"},
 		"fewer bytes than said":   {200, [2]string{"Content-Length", "1000"}, `{"result":true}`, true, "cut off"},
 		"a redirect":              {307, [2]string{"Location", "http://127.0.0.1:1/"}, "", false, "redirects are not followed"},
@@ -123,7 +118,7 @@ func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// serveFile serves a store that is neither Namespaced nor a Creator.
+// serveFile serves a store that is not Namespaced.
 func serveFile(t *testing.T) (handler http.Handler, store leasestore.Store) {
 	t.Helper()
 	store = fileassigner.LeaseStore(testserver.DiskFolder(t))
@@ -202,7 +197,6 @@ func TestNewHandlerRefusesOtherRequests(t *testing.T) {
 		{"POST", "/v1/leases/orders/load", json, `{"workerID":7,"since":1}`, 400},
 		{"POST", "/v1/leases/orders/load", json, `{"workerID":7}{}`, 400},
 		{"POST", "/v1/leases/orders/swap", json, `{"old":{}}`, 400},
-		{"POST", "/v1/leases/orders/swap", json, `{"old":{},"next":{"Fence":-1}}`, 400},
 		{"POST", "/v1/leases/orders/swap-meta", json, `{"nextMeta":{}}`, 400},
 		{"POST", "/v1/leases/orders/swap", json, `{"old":{` + strings.Repeat(" ", 1<<20) + `}}`, 413},
 		{"POST", "/v1/leases/others/status", json, "{}", 404},
@@ -219,23 +213,6 @@ func TestNewHandlerRefusesOtherRequests(t *testing.T) {
 			t.Errorf("%s %s %q: %d, headers %v, %s, want %d and no-store", tt.method, tt.path, tt.kind, w.Code, w.Header(), w.Body, tt.status)
 		}
 	}
-}
-
-// The end of a context ends the call on the server, which need not notice it in time.
-func TestSwapEndsTheCallOfTheServerWithItsContext(t *testing.T) {
-	ended := make(chan struct{})
-	ctx, cancel := context.WithCancel(t.Context())
-	_, direct := serveFile(t)
-	s := offer(t, fake{Store: direct, swap: func(served context.Context) (bool, error) {
-		cancel()
-		<-served.Done()
-		close(ended)
-		return false, served.Err()
-	}})
-	if ok, err := s.Swap(ctx, leasestore.Row{}, leasestore.Row{Version: 1}, 0); ok || !errors.Is(err, context.Canceled) {
-		t.Errorf("Swap: %v, %v; want context.Canceled", ok, err)
-	}
-	<-ended
 }
 
 // A cache whose key is the URL alone answers a swap with the success of another process.

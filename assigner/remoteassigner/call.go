@@ -1,15 +1,15 @@
 package remoteassigner
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
+
+	"github.com/uidring/uidring/internal/httpcall"
 )
 
 // call makes one call on one server. It returns the result beside an error if the answer has
@@ -20,9 +20,12 @@ func call[T any](ctx context.Context, s *store, method string, q question) (resu
 	}
 	turn := s.turn.Load()
 	base := strings.TrimSuffix(s.urls[turn%uint64(len(s.urls))], "/")
-	found, err := send[T](ctx, s, base+pathPrefix+s.namespace+"/"+method, q)
-	if found.Result != nil {
-		result = *found.Result
+	q.Nonce = rand.Text()
+	response, text, err := httpcall.Send(ctx, s.client, http.MethodPost, base+pathPrefix+s.namespace+"/"+method, s.token, q, mostBytes)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrUnreachable, err)
+	} else {
+		result, err = read[T](response, text, q.Nonce)
 	}
 	// A caller that cancels, such as Close during a renewal, says nothing about the server.
 	if errors.Is(err, ErrUnreachable) && !errors.Is(ctx.Err(), context.Canceled) {
@@ -34,53 +37,26 @@ func call[T any](ctx context.Context, s *store, method string, q question) (resu
 	return result, nil
 }
 
-func send[T any](ctx context.Context, s *store, path string, q question) (found answer[T], err error) {
-	q.Nonce = rand.Text()
-	body, err := json.Marshal(q)
-	if err != nil {
-		return found, err
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, path, bytes.NewReader(body))
-	if err != nil {
-		return found, err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Accept", "application/json")
-	request.Header.Set("User-Agent", "uidring")
-	if s.token != "" {
-		request.Header.Set("Authorization", "Bearer "+s.token)
-	}
-	response, err := s.client.Do(request)
-	if err != nil {
-		return found, fmt.Errorf("%w: %w", ErrUnreachable, err)
-	}
-	text, err := io.ReadAll(io.LimitReader(response.Body, mostBytes+1))
-	if err := errors.Join(err, response.Body.Close()); err != nil {
-		return found, fmt.Errorf("%w: the answer was cut off: %w", ErrUnreachable, err)
-	}
-	if len(text) > mostBytes {
-		return found, fmt.Errorf("the answer has more than %d bytes", mostBytes)
-	}
-	return read[T](response, text, q.Nonce)
-}
-
 // read reads an answer. The server answers with status 200, or 502 if its store returned an
 // error. Other answers come from its guards or from another program.
-func read[T any](response *http.Response, text []byte, nonce string) (found answer[T], err error) {
+func read[T any](response *http.Response, text []byte, nonce string) (result T, err error) {
 	if code := response.StatusCode; code == http.StatusOK || code == http.StatusBadGateway {
-		if err = decode(text, &found); err == nil {
+		var found answer[T]
+		if err = decode(text, &found); err == nil && (found.Result != nil || found.Error != nil) {
+			if found.Result != nil {
+				result = *found.Result
+			}
 			switch {
-			case found.Nonce != nonce && (found.Result != nil || found.Error != nil):
-				return answer[T]{}, errAnotherRequest
+			case found.Nonce != nonce:
+				return *new(T), errAnotherRequest
 			case found.Error != nil:
-				return found, found.Error
-			case found.Result != nil && code == http.StatusOK:
-				return found, nil
+				return result, found.Error
+			case code == http.StatusOK:
+				return result, nil
 			}
 		}
-		found = answer[T]{}
 	}
-	return found, refused(response, text, err)
+	return *new(T), refused(response, text, err)
 }
 
 // errAnotherRequest is the error for the answer of a cache: a swap would take the success of

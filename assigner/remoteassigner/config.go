@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/httpcall"
 )
 
 // ErrUnreachable is in the error of a call without an answer of the server's store: the
@@ -52,23 +52,12 @@ func check(urls []string, namespace, token string) error {
 		errs = append(errs, errors.New("remoteassigner: urls is empty, allowed: the address of a server or more"))
 	}
 	for _, text := range urls {
-		u, err := url.Parse(text)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-			errs = append(errs, fmt.Errorf("remoteassigner: URL %q, allowed: http or https with a host, and no user, query or fragment", redact(u)))
+		if err := httpcall.CheckURL(text); err != nil {
+			errs = append(errs, fmt.Errorf("remoteassigner: %w", err))
 		}
 	}
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		errs = append(errs, errors.New("remoteassigner: Token (not shown), allowed: printable ASCII without spaces"))
 	}
 	return errors.Join(errs...)
-}
-
-// redact returns a URL without password and query; nil means that it cannot be parsed.
-func redact(u *url.URL) string {
-	if u == nil {
-		return "…"
-	}
-	bare := *u
-	bare.RawQuery, bare.Fragment = "", ""
-	return bare.Redacted()
 }

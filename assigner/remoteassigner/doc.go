@@ -24,6 +24,9 @@
 //
 // Both sides use one release: each rejects fields that it does not know.
 //
+// Processes that start at once in a new namespace take their rows one by one, which takes longer
+// than on the database itself.
+//
 // # Rights
 //
 // A token for leases is as powerful as a user of the database: its holder can change and revoke

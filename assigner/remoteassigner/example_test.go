@@ -1,14 +1,12 @@
 package remoteassigner_test
 
 import (
-	"context"
 	"crypto/subtle"
 	"fmt"
 	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
@@ -16,21 +14,6 @@ import (
 	"github.com/uidring/uidring/assigner/remoteassigner"
 	"github.com/uidring/uidring/cached"
 )
-
-// A generator in a process without access to the database.
-func ExampleLeaseStore() {
-	servers := []string{"https://ids-1.example.com:8443", "https://ids-2.example.com:8443"}
-	leases := remoteassigner.LeaseStore(servers, "orders", remoteassigner.Config{Token: os.Getenv("IDS_LEASE_TOKEN")})
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	generator, err := cached.NewContext(ctx, cached.Config{Assigner: assigner.Leased(leases, assigner.LeaseConfig{})})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer generator.Close()
-	id, err := generator.Next()
-	fmt.Println(id, err)
-}
 
 // A server other than uidring serve, with a token check of its own.
 func ExampleNewHandler() {

@@ -87,7 +87,7 @@ func ask(w http.ResponseWriter, r *http.Request, method string) (q question, sta
 }
 
 // methods has the names of the methods in paths.
-var methods = []string{"status", "load-meta", "swap-meta", "load", "list", "expired", "swap", "create-free", "namespaces"}
+var methods = []string{"status", "load-meta", "swap-meta", "load", "list", "expired", "swap", "namespaces"}
 
 // do makes a call on a store. Its result is never null: a client takes null for no result.
 func do(ctx context.Context, s leasestore.Store, namespace, method string, q question) (any, error) {
@@ -106,8 +106,6 @@ func do(ctx context.Context, s leasestore.Store, namespace, method string, q que
 		return notNull(s.Expired(ctx, q.N))
 	case "swap":
 		return s.Swap(ctx, *q.Old, *q.Next, q.TTL)
-	case "create-free":
-		return true, createFree(ctx, s, q)
 	default:
 		return namespaces(ctx, s, namespace)
 	}
@@ -115,18 +113,6 @@ func do(ctx context.Context, s leasestore.Store, namespace, method string, q que
 
 func notNull(rows []leasestore.Row, err error) ([]leasestore.Row, error) {
 	return append([]leasestore.Row{}, rows...), err
-}
-
-func createFree(ctx context.Context, s leasestore.Store, q question) error {
-	if several, ok := s.(leasestore.Creator); ok {
-		return several.CreateFree(ctx, q.Rows, q.TTL)
-	}
-	for _, row := range q.Rows {
-		if _, err := s.Swap(ctx, leasestore.Row{}, row, q.TTL); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func namespaces(ctx context.Context, s leasestore.Store, own string) (map[string]leasestore.Meta, error) {

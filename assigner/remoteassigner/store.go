@@ -3,13 +3,13 @@ package remoteassigner
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/httpcall"
 )
 
 // LeaseStore returns the store of a namespace that servers offer, for [assigner.Leased],
@@ -22,8 +22,7 @@ import (
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. The server must
 // offer it. A claim with another layout, epoch or datacenter ID than the other holders fails with
 // [assigner.ErrLayoutMismatch], as with the database itself. The store implements
-// [leasestore.Namespaced] and [leasestore.Creator]; its methods return the mistakes in the
-// arguments of LeaseStore.
+// [leasestore.Namespaced]; its methods return the mistakes in the arguments of LeaseStore.
 //
 // An error of the server's store keeps its text; of its sentinels only
 // [leasestore.ErrOverlap] is kept. Errors without an answer of the store are
@@ -51,8 +50,7 @@ type store struct {
 func (s *store) String() string {
 	hosts := make([]string, len(s.urls))
 	for i, text := range s.urls {
-		u, _ := url.Parse(text)
-		hosts[i] = redact(u)
+		hosts[i] = httpcall.Redact(text)
 	}
 	return "leases of namespace " + s.namespace + " at " + strings.Join(hosts, ", ")
 }
@@ -95,18 +93,6 @@ func (s *store) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Dur
 
 // swapped drops the result beside an error: a swap with an error is unknown.
 func swapped(ok bool, err error) (bool, error) { return ok && err == nil, err }
-
-// CreateFree implements [leasestore.Creator]. If the server's store does not, the server creates
-// the rows one by one.
-func (s *store) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) error {
-	for _, row := range rows {
-		if err := row.CheckTexts(); err != nil {
-			return err
-		}
-	}
-	_, err := call[bool](ctx, s, "create-free", question{Rows: rows, TTL: ttl})
-	return err
-}
 
 // Namespaces implements [leasestore.Namespaced]. If the server's store has one namespace only, it
 // returns this one.

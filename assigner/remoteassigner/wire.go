@@ -14,8 +14,7 @@ import (
 // pathPrefix is followed by a namespace and the name of a method.
 const pathPrefix = "/v1/leases/"
 
-// mostBytes bounds a request and an answer. A row takes about 250 bytes; the rows of CreateFree
-// take about 100 kB.
+// mostBytes bounds a request and an answer. A row takes about 250 bytes.
 const mostBytes = 1 << 20
 
 // A question has the arguments of a method, each under the name of its kind.
@@ -27,7 +26,6 @@ type question struct {
 	Next     *leasestore.Row  `json:"next,omitempty"`
 	OldMeta  *leasestore.Meta `json:"oldMeta,omitempty"`
 	NextMeta *leasestore.Meta `json:"nextMeta,omitempty"`
-	Rows     []leasestore.Row `json:"rows,omitempty"`
 	TTL      time.Duration    `json:"ttl,omitempty"` // nanoseconds
 }
 
@@ -71,15 +69,6 @@ func (q question) check(method string) error {
 		return errors.New("oldMeta or nextMeta is missing, allowed: both")
 	case q.WorkerID < 0 || q.N < 0:
 		return fmt.Errorf("workerID %d, n %d, allowed: 0 or more each", q.WorkerID, q.N)
-	}
-	rows := q.Rows
-	if q.Next != nil {
-		rows = append([]leasestore.Row{*q.Next}, rows...)
-	}
-	for _, r := range rows {
-		if r.WorkerID < 0 || r.Version < 0 || r.Fence < 0 {
-			return fmt.Errorf("row %d with version %d and fence %d, allowed: 0 or more each", r.WorkerID, r.Version, r.Fence)
-		}
 	}
 	return nil
 }

@@ -1,11 +1,10 @@
-// Package zkassigner keeps the leases of worker IDs in ZooKeeper 3.4 or later.
+// Package zkassigner keeps the leases of worker IDs in ZooKeeper 3.4 or later. The package is a
+// module of its own.
 //
 //	conn, events, err := zk.Connect([]string{"zk-0:2181", "zk-1:2181", "zk-2:2181"}, 10*time.Second)
 //	…
 //	leases := zkassigner.LeaseStore(conn, "orders", zkassigner.Config{})
 //	generator, err := cached.NewContext(ctx, cached.Config{Assigner: assigner.Leased(leases, assigner.LeaseConfig{})})
-//
-// It is a module of its own, which keeps the client out of the library's dependencies.
 //
 // A majority of the servers has an acknowledged write on disk. A swap states the version of its
 // znode. The server of a session may lag behind the leader: each read therefore follows a write in
@@ -35,7 +34,6 @@
 // # Operation
 //
 // The leader reports its clock, and rows expire by it. A renewal makes five requests: three writes
-// of the znode clock, a read, and a write of the row. A claim lists up to 32 folders of 1,000
-// worker IDs, and reads their rows in parallel, until it has found 256 expired rows. A row takes
-// about 500 bytes of the servers' memory.
+// of the znode clock, a read, and a write of the row. A claim lists znodes and reads them in
+// parallel, see package kvassigner. A row takes about 500 bytes of the servers' memory.
 package zkassigner

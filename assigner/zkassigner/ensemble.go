@@ -8,7 +8,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -63,41 +62,43 @@ func (e *ensemble) confirm(ctx context.Context) (*zk.Stat, error) {
 
 // confirmed calls read on the session of a confirmation. A session sees its own writes on whichever
 // server it is; the next session might be on a server that lags.
-func confirmed[T any](ctx context.Context, e *ensemble, read func() (T, error)) (result T, err error) {
+func (e *ensemble) confirmed(ctx context.Context, read func() error) error {
 	if _, err := e.confirm(ctx); err != nil {
-		return result, err
+		return err
 	}
 	session := e.conn.SessionID()
-	result, err = read()
+	err := read()
 	if err == nil && e.conn.SessionID() != session {
 		err = errNewSession
 	}
-	return result, err
+	return err
 }
 
-type znode struct {
-	value []byte
-	stat  *zk.Stat
+func (e *ensemble) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
+	err = e.confirmed(ctx, func() error {
+		value, revision, err = e.get(ctx, key)
+		return err
+	})
+	return value, revision, err
 }
 
-func (e *ensemble) Get(ctx context.Context, key string) ([]byte, string, error) {
-	node, err := confirmed(ctx, e, func() (znode, error) { return e.get(ctx, key) })
-	if err != nil || node.stat == nil {
-		return nil, "", err
+// get reads a znode without a confirmation.
+func (e *ensemble) get(ctx context.Context, key string) (value []byte, revision string, err error) {
+	type znode struct {
+		value []byte
+		stat  *zk.Stat
 	}
-	return node.value, strconv.Itoa(int(node.stat.Version)), nil
-}
-
-// get returns the zero znode if there is none.
-func (e *ensemble) get(ctx context.Context, key string) (znode, error) {
 	node, err := do(ctx, func() (n znode, err error) {
 		n.value, n.stat, err = e.conn.Get(e.path(key))
 		return n, err
 	})
 	if errors.Is(err, zk.ErrNoNode) {
-		return znode{}, nil
+		return nil, "", nil
 	}
-	return node, err
+	if err != nil {
+		return nil, "", err
+	}
+	return node.value, strconv.Itoa(int(node.stat.Version)), nil
 }
 
 // Put implements [kvassigner.KV]. The revision is the version of the znode.
@@ -137,49 +138,45 @@ func (e *ensemble) create(ctx context.Context, name string, value []byte) (bool,
 	}
 }
 
-func (e *ensemble) List(ctx context.Context, prefix string) ([]kvassigner.Entry, error) {
-	return confirmed(ctx, e, func() ([]kvassigner.Entry, error) { return e.list(ctx, prefix) })
+func (e *ensemble) List(ctx context.Context, prefix string) (entries []kvassigner.Entry, err error) {
+	err = e.confirmed(ctx, func() error {
+		entries, err = e.list(ctx, prefix)
+		return err
+	})
+	return entries, err
 }
 
-// list reads the children of a znode, and lists the children without a value, which are folders.
+// list reads the znodes below a prefix. A prefix with two slashes has folders, which have the rows.
 func (e *ensemble) list(ctx context.Context, prefix string) ([]kvassigner.Entry, error) {
+	keys, err := e.children(ctx, prefix)
+	if strings.Count(prefix, "/") == 2 {
+		folders := keys
+		keys = nil
+		for i := 0; i < len(folders) && err == nil; i++ {
+			var rows []string
+			rows, err = e.children(ctx, folders[i]+"/")
+			keys = append(keys, rows...)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return kvassigner.GetAll(ctx, keys, e.get)
+}
+
+// children returns the keys of the znodes in a folder.
+func (e *ensemble) children(ctx context.Context, folder string) ([]string, error) {
 	keys, err := do(ctx, func() ([]string, error) {
-		names, _, err := e.conn.Children(e.path(prefix))
+		names, _, err := e.conn.Children(e.path(folder))
 		return names, err
 	})
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
 	for i, name := range keys {
-		keys[i] = prefix + name
+		keys[i] = folder + name
 	}
-	var mu sync.Mutex
-	var folders []string
-	found, err := kvassigner.GetAll(ctx, keys, func(ctx context.Context, key string) ([]byte, string, error) {
-		node, err := e.get(ctx, key)
-		if err != nil || node.stat == nil {
-			return nil, "", err
-		}
-		if len(node.value) > 0 {
-			return node.value, "found", nil
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		folders = append(folders, key+"/")
-		return nil, "", nil
-	})
-	for _, folder := range folders {
-		if err != nil {
-			break
-		}
-		var more []kvassigner.Entry
-		more, err = e.list(ctx, folder)
-		found = append(found, more...)
-	}
-	return found, err
+	return keys, err
 }
 
 // do calls f, which does not know contexts, and leaves it alone when the context ends.

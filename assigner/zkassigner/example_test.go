@@ -1,7 +1,6 @@
 package zkassigner_test
 
 import (
-	"context"
 	"fmt"
 	"log"
 	"time"
@@ -26,9 +25,7 @@ func ExampleLeaseStore() {
 	}
 	leases := zkassigner.LeaseStore(conn, "orders", zkassigner.Config{Root: "/services/uidring", ACL: zk.AuthACL(zk.PermAll)})
 	numbers := assigner.Leased(leases, assigner.LeaseConfig{Window: time.Minute})
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
+	generator, err := cached.New(cached.Config{Assigner: numbers})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -23,13 +23,8 @@ type Config struct {
 	ACL []zk.ACL
 }
 
-// LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
-// [assigner.Fenced]:
-//
-//	numbers := assigner.Leased(zkassigner.LeaseStore(conn, "orders", zkassigner.Config{}), assigner.LeaseConfig{})
-//
-// [kvassigner.LeaseStore] makes the store, and says which namespaces are allowed; ZooKeeper rejects
-// the names . and .. as well. The znodes are
+// LeaseStore returns the store of a namespace, see [kvassigner.LeaseStore]; ZooKeeper rejects the
+// names . and .. as well. The znodes are
 //
 //   - /uidring/meta/orders, the meta row; the name is in lower case here;
 //   - /uidring/worker/orders/0000000000000004/007, the row of worker 4,007;
@@ -40,7 +35,7 @@ type Config struct {
 //
 // The store returns an error when a write may have taken effect. The caller closes the connection.
 // A call ends with its context; without a deadline it waits for a server as long as the client
-// does. Any number of goroutines may use the store at once.
+// does.
 func LeaseStore(conn *zk.Conn, namespace string, cfg Config) leasestore.Store {
 	if cfg.Root == "" {
 		cfg.Root = "/uidring"

@@ -31,13 +31,6 @@ func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	stores.Load(t, zkassigner.LeaseStore(conn, "...", zkassigner.Config{}), 7)
 }
 
-func TestListReturnsTheRowsOfAllFolders(t *testing.T) {
-	conn := connect(t, testserver.ZooKeeper(t))
-	stores.ListHasAllFolders(t, zkassigner.LeaseStore(conn, "orders", zkassigner.Config{}), 0, "",
-		zkassigner.LeaseStore(conn, "orders0", zkassigner.Config{}),
-		zkassigner.LeaseStore(conn, "orders", zkassigner.Config{Root: "/other/place"}))
-}
-
 func TestLeaseStoreWritesPersistentZnodesWithTheACL(t *testing.T) {
 	server := testserver.ZooKeeper(t)
 	mine, other := connect(t, server), connect(t, server)

@@ -214,7 +214,7 @@ func TestOutageIsLogged(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		_ = r.Shortage()
 		synctest.Wait()
-		same(t, log.Read(), strings.Split(`level=WARN msg="worker ID: call to the store failed" worker=1 error="connection refused" lasts=30s until=2000-01-01T00:01:15Z
+		same(t, log.Read(), strings.Split(`level=WARN msg="worker ID: call to the store failed" worker=1 error="connection refused" ids_for=30s ids_until=2000-01-01T00:01:15Z
 level=ERROR msg="worker ID: callers get no IDs" worker=1 calls="Next returns ErrLeaseExhausted, NextContext waits" remedy="bring the store back; do not restart processes, since a start needs the store" error="connection refused"
 level=INFO msg="worker ID: the store answers again" worker=1`, "\n")...)
 		down.Store(true) // again

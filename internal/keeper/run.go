@@ -118,7 +118,7 @@ func (k *Keeper) failed(err error) {
 		record := []any{"worker", grant.WorkerID, "error", err}
 		if grant.Fenced() {
 			_, lasts := k.Window(k.hooks.Position(grant))
-			record = append(record, "lasts", lasts.Truncate(time.Second).String(), "until", time.Now().Add(lasts).UTC().Format(time.RFC3339))
+			record = append(record, "ids_for", lasts.Truncate(time.Second).String(), "ids_until", time.Now().Add(lasts).UTC().Format(time.RFC3339))
 		}
 		k.Logger.Warn("worker ID: call to the store failed", record...)
 	}

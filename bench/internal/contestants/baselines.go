@@ -86,15 +86,15 @@ func originalRing() load.Source {
 // An originalPadder fills the original's ring with the original's defaults: 65,536 slots; below
 // half of them a thread puts whole seconds of 8,192 IDs until one does not fit.
 type originalPadder struct {
-	ring       *original.Ring
-	next       int64 // the first ID of the next second
-	wake, done chan struct{}
-	thread     sync.WaitGroup
+	ring   *original.Ring
+	next   int64 // the first ID of the next second
+	wake   chan struct{}
+	thread sync.WaitGroup
 }
 
 func startOriginal() *originalPadder {
 	const slots = 1 << 16
-	p := &originalPadder{wake: make(chan struct{}, 1), done: make(chan struct{})}
+	p := &originalPadder{wake: make(chan struct{}, 1)}
 	p.ring = original.New(slots, slots/2, func() {
 		select {
 		case p.wake <- struct{}{}:
@@ -103,13 +103,8 @@ func startOriginal() *originalPadder {
 	})
 	p.pad()
 	p.thread.Go(func() {
-		for {
-			select {
-			case <-p.wake:
-				p.pad()
-			case <-p.done:
-				return
-			}
+		for range p.wake {
+			p.pad()
 		}
 	})
 	return p
@@ -125,7 +120,7 @@ func (p *originalPadder) pad() {
 }
 
 func (p *originalPadder) close() error {
-	close(p.done)
+	close(p.wake)
 	p.thread.Wait()
 	return nil
 }

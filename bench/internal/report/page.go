@@ -4,8 +4,9 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"unicode/utf8"
+	"text/tabwriter"
 )
 
 // A Page is text with tables, for a terminal or in Markdown. Errors show up in Flush.
@@ -47,7 +48,7 @@ func (p *Page) Picture(file, alt string) {
 // A Table has a head and rows of as many cells.
 type Table struct {
 	Head []string
-	Left int // columns that are aligned left; the others are aligned right
+	Left int // columns that Markdown aligns left; it aligns the others right
 	Rows [][]string
 }
 
@@ -60,34 +61,19 @@ func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
 // Table writes a table.
 func (p *Page) Table(t *Table) {
 	lines := append([][]string{t.Head}, t.Rows...)
-	widths, marks := make([]int, len(t.Head)), make([]string, len(t.Head))
-	for i := range t.Head {
-		marks[i] = "---"
-		if i >= t.Left {
-			marks[i] += ":"
-		}
+	if !p.Markdown {
+		w := tabwriter.NewWriter(p, 0, 0, 2, ' ', 0)
 		for _, cells := range lines {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cells[i]))
+			fmt.Fprintln(w, strings.Join(cells, "\t"))
 		}
+		_ = w.Flush() // an error shows up in Flush of the page
+		fmt.Fprintln(p)
+		return
 	}
-	for k, cells := range lines {
-		if p.Markdown {
-			fmt.Fprintf(p, "| %s |\n", strings.Join(cells, " | "))
-			if k == 0 {
-				fmt.Fprintf(p, "| %s |\n", strings.Join(marks, " | "))
-			}
-			continue
-		}
-		var line strings.Builder
-		for i, cell := range cells {
-			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if i < t.Left {
-				line.WriteString(cell + gap + "  ")
-			} else {
-				line.WriteString(gap + cell + "  ")
-			}
-		}
-		fmt.Fprintln(p, strings.TrimRight(line.String(), " "))
+	marks := slices.Repeat([]string{"---:"}, len(t.Head))
+	copy(marks, slices.Repeat([]string{"---"}, t.Left))
+	for _, cells := range slices.Insert(lines, 1, marks) {
+		fmt.Fprintf(p, "| %s |\n", strings.Join(cells, " | "))
 	}
 	fmt.Fprintln(p)
 }

@@ -38,7 +38,7 @@ func TestChaos(t *testing.T) {
 	r := newRun(t, *flush)
 	r.chaos(*lasts, *seed)
 	t.Log(r.judge)
-	if err := r.judge.verdict(inflicted()...); err != nil {
+	if err := r.judge.verdict(inflicted...); err != nil {
 		t.Error(err)
 	}
 }
@@ -74,7 +74,7 @@ func TestHostsWithTheSameAddressSuffix(t *testing.T) {
 	first := r.start(r.script("fenced", 3, "host 1", 0))
 	r.untilMoreIDs()
 	second := r.start(r.script("fenced", 3, "host 2", 0))
-	testkit.Until(t, "the second host is refused", func() bool { return r.judge.of(assigner.ErrWorkerInUse.Error()) > 0 })
+	testkit.Until(t, "the second host is refused", func() bool { return r.judge.of(inNew+assigner.ErrWorkerInUse.Error()) > 0 })
 	first.end(t) // releases the worker ID
 	r.untilMoreIDs()
 	second.end(t)
@@ -108,12 +108,12 @@ func TestVerdict(t *testing.T) {
 		{1, message{IDs: []int64{id + 1}}, "no process killed"},
 		{1, message{IDs: []int64{id}}, "duplicates: process 1 has sequence 5 of worker 2, delta 7"},
 		{2, message{IDs: []int64{id + 1}}, "block of another process: process 2 has sequence 6 of worker 2, delta 7"},
-		{12, message{Event: inRenew, Undocumented: "out of sync"}, "process 12: failed renewal: an error that is not documented there: out of sync"},
+		{12, message{Error: inRenew + "out of sync", Undocumented: true}, "process 12: an error that is not documented there: renewal: out of sync"},
 	} {
 		j := newJudge(true)
 		j.hear(1, message{IDs: []int64{id}})
 		j.hear(tt.process, tt.second)
-		if err := j.verdict(inflicted()...); !strings.Contains(err.Error(), tt.want) {
+		if err := j.verdict(inflicted...); !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%+v: verdict %v, want %q", tt.second, err, tt.want)
 		}
 	}

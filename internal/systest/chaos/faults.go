@@ -160,7 +160,7 @@ func (r *run) serverFaults(random *rand.Rand) []fault {
 	return []fault{
 		{deadServer, 5, kill},
 		{restored, 5, func(ctx context.Context) error {
-			d, err := r.dump()
+			err := r.copyRows("CREATE OR REPLACE TABLE COPY_OF_%[1]s AS SELECT * FROM %[1]s")
 			if err != nil {
 				return err
 			}
@@ -169,56 +169,39 @@ func (r *run) serverFaults(random *rand.Rand) []fault {
 				err = kill(ctx)
 			}
 			pause(ctx, between(random, 500*time.Millisecond, 3*time.Second))
-			return errors.Join(err, r.restore(d))
+			return errors.Join(err, r.restore())
 		}},
 	}
 }
 
-// A dump is the rows at one time.
-type dump struct {
-	meta leasestore.Meta
-	rows []leasestore.Row
-}
-
-func (r *run) dump() (d dump, err error) {
-	meta, err := r.store.LoadMeta(r.t.Context())
-	if err != nil {
-		return dump{}, err
+// copyRows runs statements for each table of leases.
+func (r *run) copyRows(statements ...string) error {
+	for _, table := range []string{"WORKER_LEASE_META", "WORKER_LEASE"} {
+		for _, statement := range statements {
+			if _, err := r.db.ExecContext(r.t.Context(), fmt.Sprintf(statement, table)); err != nil {
+				return err
+			}
+		}
 	}
-	rows, err := r.store.List(r.t.Context())
-	return dump{meta, rows}, err
+	return nil
 }
 
-// restore follows the run book for a restore: it cuts holders off from the database, restores a
-// dump, and recovers the namespace. Holders that are stopped meanwhile find changed fences
-// afterwards.
-func (r *run) restore(d dump) (err error) {
+// restore follows the run book for a restore: it cuts holders off from the database, puts the
+// copies of the tables back, and recovers the namespace. Holders that are stopped meanwhile find
+// changed fences afterwards.
+func (r *run) restore() error {
 	r.network.Lock()
 	defer r.network.Unlock()
 	for _, l := range r.links {
 		defer l.Down()()
 	}
-	ctx := r.t.Context()
-	if err := r.quiet(ctx); err != nil {
+	if err := r.quiet(r.t.Context()); err != nil {
 		return err
 	}
-	meta, err := r.store.LoadMeta(ctx)
-	if err != nil {
+	if err := r.copyRows("DELETE FROM %s", "INSERT INTO %[1]s SELECT * FROM COPY_OF_%[1]s"); err != nil {
 		return err
 	}
-	if _, err := r.store.SwapMeta(ctx, meta, d.meta); err != nil {
-		return err
-	}
-	for _, row := range d.rows {
-		now, err := r.store.Load(ctx, row.WorkerID)
-		if err != nil {
-			return err
-		}
-		if _, err := r.store.Swap(ctx, now, row, time.Second); err != nil {
-			return err
-		}
-	}
-	return leasestore.Recover(ctx, r.store, recoveryLead)
+	return leasestore.Recover(r.t.Context(), r.store, recoveryLead)
 }
 
 // quiet waits until no session is left but the operator's. A statement whose connection was cut may

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/gob"
 	"errors"
@@ -58,23 +59,20 @@ func (p profile) assigner(db *sqlx.DB) assigner.Assigner {
 	return assigner.Leased(store, cfg)
 }
 
-// A message of a holder has IDs, or tells an event of its generator.
+// A message of a holder has IDs, or tells of an error.
 type message struct {
 	IDs          []int64
-	Event        string // leased, or the place of an error
-	WorkerID     int64  // with leased
-	Error        string // that is documented for the place
-	Undocumented string // error
+	Error        string // with its place
+	Undocumented bool   // for the place
 }
 
-// The events.
+// The places of errors.
 const (
-	leased  = "lease taken"
-	inNew   = "error of New"
-	inTake  = "error of Next"
-	inRenew = "failed renewal"
-	inLost  = "lost lease"
-	inClose = "error of Close"
+	inNew   = "New: "
+	inTake  = "Next: "
+	inRenew = "renewal: "
+	inLost  = "lost lease: "
+	inClose = "Close: "
 )
 
 // documented returns the documented error that err matches at a place, or nil.
@@ -180,9 +178,8 @@ func (h *holder) config(a assigner.Assigner) cached.Config {
 		AssignTimeout: assignTimeout,
 		Now:           func() time.Time { return time.Now().Add(time.Duration(h.offset.Load())) },
 		Trace: cached.Trace{
-			LeaseAssigned: func(g assigner.Grant) { _ = h.tell(message{Event: leased, WorkerID: g.WorkerID}) },
-			LeaseLost:     func(_ int64, err error) { h.failed(inLost, err) },
-			RenewFailed:   func(err error) { h.failed(inRenew, err) },
+			LeaseLost:   func(_ int64, err error) { h.failed(inLost, err) },
+			RenewFailed: func(err error) { h.failed(inRenew, err) },
 		},
 	}
 }
@@ -221,13 +218,8 @@ func (h *holder) draw(ctx context.Context, g *cached.Generator) error {
 
 // failed tells an error. A holder that cannot tell it will not write IDs either.
 func (h *holder) failed(place string, err error) {
-	m := message{Event: place}
-	if sentinel := documented(place, err); sentinel != nil {
-		m.Error = sentinel.Error()
-	} else {
-		m.Undocumented = err.Error()
-	}
-	_ = h.tell(m)
+	sentinel := documented(place, err)
+	_ = h.tell(message{Error: place + cmp.Or(sentinel, err).Error(), Undocumented: sentinel == nil})
 }
 
 func (h *holder) tell(m message) error {

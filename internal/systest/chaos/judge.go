@@ -3,14 +3,13 @@ package chaos
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
 	"github.com/uidring/uidring/internal/test/idset"
 )
 
-// The names of faults and findings that a judge counts. Events and errors count under their own.
+// The names of faults and findings that a judge counts. Errors count under their own.
 const (
 	started    = "process started"
 	killed     = "process killed"
@@ -20,27 +19,25 @@ const (
 	badNetwork = "network fault"
 	deadServer = "kill of the server"
 	restored   = "restore"
-	takeover   = "takeover of a worker ID"
 
 	differentIDs = "IDs"
 	duplicates   = "duplicates"
 	sharedBlocks = "IDs in a block of another process" // fences do not allow it even where no ID comes twice
 )
 
-// A judge counts every ID and event of the holders. Any number of goroutines may use it.
+// A judge counts every ID and error of the holders. Any number of goroutines may use it.
 type judge struct {
 	durable bool // else duplicates are expected
 
 	mu       sync.Mutex
 	seen     idset.Set
 	blocks   map[int64]int // the holder whose IDs came first, by ID without its sequence
-	leases   map[int64]int // the holder that took a worker ID last
 	counts   map[string]int
 	failures []string // the first few
 }
 
 func newJudge(durable bool) *judge {
-	return &judge{durable: durable, blocks: make(map[int64]int), leases: make(map[int64]int), counts: make(map[string]int)}
+	return &judge{durable: durable, blocks: make(map[int64]int), counts: make(map[string]int)}
 }
 
 // hear counts a message of a holder.
@@ -61,19 +58,11 @@ func (j *judge) hear(number int, m message) {
 		j.wrong(duplicates, number, j.blocks[id>>layout().SequenceBits], id)
 	}
 	j.counts[differentIDs] += len(m.IDs) - len(again)
-	for _, name := range []string{m.Event, m.Error} {
-		if name != "" {
-			j.counts[name]++
-		}
+	if m.Error != "" {
+		j.counts[m.Error]++
 	}
-	if m.Event == leased {
-		if last, ok := j.leases[m.WorkerID]; ok && last != number {
-			j.counts[takeover]++
-		}
-		j.leases[m.WorkerID] = number
-	}
-	if m.Undocumented != "" {
-		j.fail("process %d: %s: an error that is not documented there: %s", number, m.Event, m.Undocumented)
+	if m.Undocumented {
+		j.fail("process %d: an error that is not documented there: %s", number, m.Error)
 	}
 }
 
@@ -114,7 +103,7 @@ func (j *judge) String() string {
 	return strings.TrimPrefix(fmt.Sprint(j.counts), "map")
 }
 
-// verdict returns the failures, and the faults and events without which the run shows too little.
+// verdict returns the failures, and the faults without which the run shows too little.
 func (j *judge) verdict(required ...string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -122,15 +111,14 @@ func (j *judge) verdict(required ...string) error {
 	for _, f := range j.failures {
 		errs = append(errs, errors.New(f))
 	}
-	missing := slices.DeleteFunc(required, func(name string) bool { return j.counts[name] > 0 })
-	if len(missing) > 0 {
-		errs = append(errs, fmt.Errorf("too little has happened: no %s", strings.Join(missing, ", no ")))
+	for _, name := range required {
+		if j.counts[name] == 0 {
+			errs = append(errs, fmt.Errorf("too little has happened: no %s", name))
+		}
 	}
 	return errors.Join(errs...)
 }
 
 // inflicted are the faults without which a run shows nothing. Their effects depend on how much CPU
 // time the holders get: the log has the counts.
-func inflicted() []string {
-	return []string{differentIDs, killed, stopped, badNetwork, deadServer}
-}
+var inflicted = []string{differentIDs, killed, stopped, badNetwork, deadServer}

@@ -19,7 +19,7 @@ import (
 //go:embed leases.yaml
 var definition []byte
 
-// defineLeases creates the custom resource, and waits until the server serves it.
+// defineLeases creates the custom resource. The server serves it soon after.
 func defineLeases(ctx genericapiserver.PostStartHookContext) error {
 	client, err := clientset.NewForConfig(ctx.LoopbackClientConfig)
 	if err != nil {
@@ -29,21 +29,8 @@ func defineLeases(ctx genericapiserver.PostStartHookContext) error {
 	if err := yaml.UnmarshalStrict(definition, leases); err != nil {
 		return err
 	}
-	definitions := client.ApiextensionsV1().CustomResourceDefinitions()
 	return wait.PollUntilContextCancel(ctx.Context, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
-		_, err := definitions.Create(ctx, leases, meta.CreateOptions{})
-		if err != nil && !errors.IsAlreadyExists(err) {
-			return false, nil // etcd may be down
-		}
-		found, err := definitions.Get(ctx, leases.Name, meta.GetOptions{})
-		if err != nil {
-			return false, nil
-		}
-		for _, c := range found.Status.Conditions {
-			if c.Type == apiextensions.Established && c.Status == apiextensions.ConditionTrue {
-				return true, nil
-			}
-		}
-		return false, nil
+		_, err := client.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, leases, meta.CreateOptions{})
+		return err == nil || errors.IsAlreadyExists(err), nil // etcd may be down
 	})
 }

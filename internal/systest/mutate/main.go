@@ -116,10 +116,11 @@ func (r *report) try(ctx context.Context, t target, names *regexp.Regexp) error 
 	tried, killed, lived := r.tried, r.killed, r.lived
 	r.kills = make(map[string][]string)
 	group, ctx := errgroup.WithContext(ctx)
+	suites := s.plan(ctx)
 	group.SetLimit(runtime.NumCPU())
 	for i, m := range s.mutants {
 		group.Go(func() error {
-			tests, err := s.killers(ctx, i+1)
+			tests, err := killers(ctx, suites, i+1, m)
 			if err != nil {
 				return fmt.Errorf("%v: %w", m, err)
 			}
@@ -132,7 +133,8 @@ func (r *report) try(ctx context.Context, t target, names *regexp.Regexp) error 
 	}
 	fmt.Fprintf(r.out, "%s: %d tried, %d killed, %d explained\n", t.dir, r.tried-tried, r.killed-killed, r.lived-lived)
 	if *matrix {
-		for _, name := range s.suites[s.dir+" false"].tests() {
+		own, _ := suites[0]() // built above
+		for _, name := range own.tests() {
 			fmt.Fprintf(r.out, "%s alone kills %d\n", name, len(r.kills[name]))
 			for _, m := range r.kills[name] {
 				fmt.Fprintln(r.out, "\t", m)

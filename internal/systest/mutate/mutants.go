@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"slices"
 	"strings"
 )
@@ -14,6 +15,7 @@ type mutant struct {
 	change     string // the source text
 	start, end int    // the bytes of the file that text replaces
 	text       string
+	left       bool // out of the program
 }
 
 func (m *mutant) String() string { return m.kind + " " + m.change }
@@ -29,34 +31,37 @@ type body struct {
 	mutants    []*mutant
 }
 
-// A finder collects the mutants of one file.
-type finder struct {
-	src      []byte
-	fset     *token.FileSet
-	function string
-	found    []*mutant
+// A file is a Go file with its functions.
+type file struct {
+	name, src string
+	fset      *token.FileSet
+	bodies    []body
+	function  string // the last one, for the names of mutants
 }
 
-// find returns the functions of a Go file.
-func find(pkg, file string, src []byte) ([]body, error) {
-	f := &finder{src: src, fset: token.NewFileSet()}
-	tree, err := parser.ParseFile(f.fset, file, src, parser.SkipObjectResolution)
+// find reads a file and finds its mutants.
+func find(pkg, name string) (*file, error) {
+	src, err := os.ReadFile(name)
 	if err != nil {
 		return nil, err
 	}
-	var all []body
+	f := &file{name: name, src: string(src), fset: token.NewFileSet()}
+	tree, err := parser.ParseFile(f.fset, name, src, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
 	for _, d := range tree.Decls {
 		if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {
-			f.function, f.found = pkg+" "+f.name(d)+": ", nil
+			f.function = pkg + " " + f.nameOf(d) + ": "
+			f.bodies = append(f.bodies, body{start: f.offset(d.Body.Lbrace) + 1, end: f.offset(d.Body.Rbrace)})
 			ast.Inspect(d.Body, f.visit)
-			all = append(all, body{f.offset(d.Body.Lbrace) + 1, f.offset(d.Body.Rbrace), f.found})
 		}
 	}
-	return all, nil
+	return f, nil
 }
 
-// name returns the name of a function, with its receiver.
-func (f *finder) name(d *ast.FuncDecl) string {
+// nameOf returns the name of a function, with its receiver.
+func (f *file) nameOf(d *ast.FuncDecl) string {
 	if d.Recv == nil {
 		return d.Name.Name
 	}
@@ -66,7 +71,7 @@ func (f *finder) name(d *ast.FuncDecl) string {
 
 // visit adds the mutants of a node, and reports whether its children have any. The words of errors,
 // log records and panics are not mutated.
-func (f *finder) visit(n ast.Node) bool {
+func (f *file) visit(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.CallExpr:
 		if silent(n) {
@@ -74,10 +79,10 @@ func (f *finder) visit(n ast.Node) bool {
 		}
 		f.call(n)
 	case *ast.IfStmt:
-		f.branch(n.Cond)
+		f.condition(n.Cond, "false", "true")
 	case *ast.ForStmt:
 		if n.Cond != nil {
-			f.condition(n.Cond) // true could only hang
+			f.condition(n.Cond, "false") // true could only hang
 		}
 	case *ast.BinaryExpr:
 		f.binary(n)
@@ -93,7 +98,7 @@ func (f *finder) visit(n ast.Node) bool {
 		for _, s := range n.Body.List {
 			for _, c := range s.(*ast.CaseClause).List {
 				if n.Tag == nil {
-					f.branch(c)
+					f.condition(c, "false", "true")
 				}
 			}
 		}
@@ -143,15 +148,12 @@ func silent(n *ast.CallExpr) bool {
 	return false
 }
 
-// condition makes a condition false, and branch makes it true as well. The operands are still
-// evaluated.
-func (f *finder) condition(cond ast.Expr) {
-	f.addRange("false", cond.Pos(), cond.End(), "("+f.text(cond)+") && false", f.text(cond))
-}
-
-func (f *finder) branch(cond ast.Expr) {
-	f.condition(cond)
-	f.addRange("true", cond.Pos(), cond.End(), "("+f.text(cond)+") || true", f.text(cond))
+// condition makes a condition false or true. The operands are still evaluated.
+func (f *file) condition(cond ast.Expr, values ...string) {
+	for _, value := range values {
+		operator := map[string]string{"false": " && ", "true": " || "}[value]
+		f.addRange(value, cond.Pos(), cond.End(), "("+f.text(cond)+")"+operator+value, f.text(cond))
+	}
 }
 
 // basic are the types whose conversions stay.
@@ -159,7 +161,7 @@ var basic = map[string]bool{"int": true, "int64": true, "uint": true, "uint64": 
 
 // call puts an argument in place of a call, or the receiver of a method without arguments. The
 // compiler refuses most of these.
-func (f *finder) call(n *ast.CallExpr) {
+func (f *file) call(n *ast.CallExpr) {
 	if s, ok := n.Fun.(*ast.SelectorExpr); ok && len(n.Args) == 0 {
 		f.add("argument", n, f.text(s.X))
 	}
@@ -179,7 +181,7 @@ var operators = map[token.Token]string{
 	token.AND: "|", token.OR: "&", token.SHL: ">>", token.SHR: "<<", token.AND_NOT: "&",
 }
 
-func (f *finder) binary(n *ast.BinaryExpr) {
+func (f *file) binary(n *ast.BinaryExpr) {
 	x, y := f.text(n.X), f.text(n.Y)
 	switch lit, ok := n.Y.(*ast.BasicLit); {
 	case ok && lit.Kind == token.STRING:
@@ -193,13 +195,13 @@ func (f *finder) binary(n *ast.BinaryExpr) {
 
 // statements removes each statement of a list, and swaps neighbors whose order other goroutines may
 // see.
-func (f *finder) statements(list []ast.Stmt) {
+func (f *file) statements(list []ast.Stmt) {
 	for i, s := range list {
 		if i+1 < len(list) {
 			next := list[i+1]
 			locked := method(s) == "Lock" && method(next) == "Unlock"
 			if effect(s) && effect(next) && !locked {
-				between := string(f.src[f.offset(s.End()):f.offset(next.Pos())])
+				between := f.src[f.offset(s.End()):f.offset(next.Pos())]
 				f.addRange("swap", s.Pos(), next.End(), f.text(next)+between+f.text(s), f.text(s)+" | "+f.text(next))
 			}
 		}
@@ -209,7 +211,7 @@ func (f *finder) statements(list []ast.Stmt) {
 
 // remove removes a statement. A Lock goes together with its Unlock: without the latter, a test
 // could only hang.
-func (f *finder) remove(s ast.Stmt, rest []ast.Stmt) {
+func (f *file) remove(s ast.Stmt, rest []ast.Stmt) {
 	text := ""
 	switch s := s.(type) {
 	case *ast.BranchStmt, *ast.DeferStmt, *ast.ExprStmt, *ast.GoStmt, *ast.IncDecStmt, *ast.SendStmt:
@@ -233,7 +235,7 @@ func (f *finder) remove(s ast.Stmt, rest []ast.Stmt) {
 	case "Lock":
 		for _, r := range rest {
 			if method(r) == "Unlock" {
-				between := string(f.src[f.offset(s.End()):f.offset(r.Pos())])
+				between := f.src[f.offset(s.End()):f.offset(r.Pos())]
 				f.addRange("remove", s.Pos(), r.End(), between, f.text(s)+" and Unlock")
 				return
 			}
@@ -292,16 +294,17 @@ func method(s ast.Stmt) string {
 	return ""
 }
 
-func (f *finder) offset(p token.Pos) int { return f.fset.Position(p).Offset }
+func (f *file) offset(p token.Pos) int { return f.fset.Position(p).Offset }
 
-func (f *finder) text(n ast.Node) string { return string(f.src[f.offset(n.Pos()):f.offset(n.End())]) }
+func (f *file) text(n ast.Node) string { return f.src[f.offset(n.Pos()):f.offset(n.End())] }
 
 // add adds a mutant with text in place of a node.
-func (f *finder) add(operator string, n ast.Node, text string) {
+func (f *file) add(operator string, n ast.Node, text string) {
 	f.addRange(operator, n.Pos(), n.End(), text, f.text(n)+" -> "+text)
 }
 
-func (f *finder) addRange(operator string, pos, end token.Pos, text, change string) {
+func (f *file) addRange(operator string, pos, end token.Pos, text, change string) {
 	change = strings.Join(strings.Fields(change), " ")
-	f.found = append(f.found, &mutant{f.function + operator, change, f.offset(pos), f.offset(end), text})
+	b := &f.bodies[len(f.bodies)-1]
+	b.mutants = append(b.mutants, &mutant{kind: f.function + operator, change: change, start: f.offset(pos), end: f.offset(end), text: text})
 }

@@ -9,6 +9,7 @@ import (
 )
 
 func TestFindHasTheMutantsOfEachStatement(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.go")
 	for body, want := range map[string][]string{
 		"if a < b { return }":     {"false a < b", "true a < b", "operator a < b"},
 		"for a == b && c {}":      {"false a == b && c", "operand a == b && c", "operand a == b && c", "operator a == b"},
@@ -29,12 +30,15 @@ func TestFindHasTheMutantsOfEachStatement(t *testing.T) {
 		"ch <- x":                 {"remove ch <- x"},
 		"r.mu.Lock()\ndefer r.mu.Unlock()\nx := y": {"remove r.mu.Lock() and Unlock", "argument r.mu.Lock()", "argument r.mu.Unlock()"},
 	} {
-		bodies, err := find("pkg", "a.go", []byte("package pkg\n\nfunc (r *T[K]) f() {\n"+body+"\n}\n"))
+		if err := os.WriteFile(file, []byte("package pkg\n\nfunc (r *T[K]) f() {\n"+body+"\n}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found, err := find("pkg", file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, m := range bodies[0].mutants {
+		for _, m := range found.bodies[0].mutants {
 			change, _, _ := strings.Cut(strings.TrimPrefix(m.String(), "pkg T.f: "), " -> ")
 			change, _, _ = strings.Cut(change, " | ")
 			got = append(got, change)

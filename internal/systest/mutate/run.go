@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -62,15 +63,9 @@ func (s *suite) tests() []string {
 // result finds the outcome and time of a test func in the output of a run with -test.v.
 var result = regexp.MustCompile(`(?m)^--- PASS: (\w+) \(([0-9.]+s)\)`)
 
-// suite builds the tests of a folder, and runs them without a mutant, once.
-func (s *source) suite(ctx context.Context, dir string, race bool) (*suite, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	key := fmt.Sprintf("%s %t", dir, race)
-	if s.suites[key] != nil {
-		return s.suites[key], nil
-	}
-	u := &suite{dir: dir, program: filepath.Join(s.tmp, fmt.Sprint("test", len(s.suites))), race: race, times: make(map[string]time.Duration)}
+// build builds the tests of a folder, and runs them without a mutant.
+func (s *source) build(ctx context.Context, dir string, race bool) (*suite, error) {
+	u := &suite{dir: dir, program: filepath.Join(s.tmp, fmt.Sprint(filepath.Base(dir), race)), race: race, times: make(map[string]time.Duration)}
 	if out, err := goTool(ctx, "test", "-c", "-vet=off", "-overlay="+s.overlay(), fmt.Sprint("-race=", race), "-o", u.program, "./"+dir).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go test -c ./%s with the mutants of %s: %w\n%s", dir, s.dir, err, out)
 	}
@@ -78,26 +73,33 @@ func (s *source) suite(ctx context.Context, dir string, race bool) (*suite, erro
 	if err == nil && !passed {
 		err = fmt.Errorf("the tests of %s fail without a mutant of %s:\n%s", dir, s.dir, out)
 	}
-	if err != nil {
-		return nil, err
-	}
 	for _, m := range result.FindAllSubmatch(out, -1) {
 		u.times[string(m[1])], _ = time.ParseDuration(string(m[2]))
 	}
-	s.suites[key] = u
-	return u, nil
+	return u, err
 }
 
-// killers runs tests until one fails, and returns the package of that test: first the tests of the
-// mutated package, then the tests of other packages. A change in the order of memory also meets the
-// race detector. For a matrix it returns all test funcs of the package that fail, each run alone.
-func (s *source) killers(ctx context.Context, number int) (names []string, err error) {
+// plan lists the suites for the mutants, which are built when they are needed: the tests of the
+// mutated package, then the tests of other packages, then the first once more with the race
+// detector. For a matrix it is the first alone.
+func (s *source) plan(ctx context.Context) (suites []func() (*suite, error)) {
 	for i, dir := range slices.Concat([]string{s.dir}, s.more, []string{s.dir}) {
-		race := i > len(s.more)
-		if race && !s.mutants[number-1].orders() || *matrix && i > 0 {
+		if i == 0 || !*matrix {
+			suites = append(suites, sync.OnceValues(func() (*suite, error) { return s.build(ctx, dir, i > len(s.more)) }))
+		}
+	}
+	return suites
+}
+
+// killers runs tests until one fails, and returns the package of that test. Only a change in the
+// order of memory meets the race detector. For a matrix it returns all test funcs of the package
+// that fail, each run alone.
+func killers(ctx context.Context, suites []func() (*suite, error), number int, m *mutant) (names []string, err error) {
+	for i, build := range suites {
+		if i > 0 && i == len(suites)-1 && !m.orders() {
 			break
 		}
-		u, err := s.suite(ctx, dir, race)
+		u, err := build()
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +111,7 @@ func (s *source) killers(ctx context.Context, number int) (names []string, err e
 			case !passed && *matrix:
 				names = append(names, tests...)
 			case !passed:
-				return []string{dir}, nil
+				return []string{u.dir}, nil
 			}
 		}
 	}

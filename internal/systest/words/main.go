@@ -1,10 +1,11 @@
-// Command words checks the words of the repository: the language of comments and pages, links, the
-// translation of README.md, and log records in the docs. make lint runs it, from the top of the
-// repository.
+// Command words checks the words of the repository: the language of comments and pages, comments of
+// exported names, links, the translation of README.md, and log records in the docs. make lint runs
+// it, from the top of the repository.
 package main
 
 import (
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
@@ -33,14 +34,15 @@ const (
 )
 
 var (
-	link         = regexp.MustCompile(`\]\(([^):#\s]*)(?:#([^)\s]+))?\)|(?:src|href|srcset)="([^":#]+)"`)
-	docsAnchor   = regexp.MustCompile(`(docs/[A-Z]+\.md)#([a-z][a-z0-9-]*)`)
-	heading      = regexp.MustCompile(`(?m)^#+ +(.+)$`)
-	notInAnchors = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
-	codeBlock    = regexp.MustCompile("(?s)```.*?```")
-	code         = regexp.MustCompile("`[^`\n]*`")
-	logged       = regexp.MustCompile(`Logger\.(?:Info|Warn|Error)\("([^"]+)"`)
-	documented   = regexp.MustCompile("(?m)^\\| (?:INFO|WARN|ERROR) \\| `(?:panic in )?([^`…]{1,45})") // the rest may be a variable
+	link           = regexp.MustCompile(`\]\(([^):#\s]*)(?:#([^)\s]+))?\)|(?:src|href|srcset)="([^":#]+)"`)
+	docsAnchor     = regexp.MustCompile(`(docs/[A-Z]+\.md)#([a-z][a-z0-9-]*)`)
+	heading        = regexp.MustCompile(`(?m)^#+ +(.+)$`)
+	notInAnchors   = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	codeBlock      = regexp.MustCompile("(?s)```.*?```")
+	packageComment = regexp.MustCompile(`(?m)^(//.*|\*/)\npackage `)
+	code           = regexp.MustCompile("`[^`\n]*`")
+	logged         = regexp.MustCompile(`Logger\.(?:Info|Warn|Error)\("([^"]+)"`)
+	documented     = regexp.MustCompile("(?m)^\\| (?:INFO|WARN|ERROR) \\| `(?:panic in )?([^`…]{1,45})") // the rest may be a variable
 
 	// A translation keeps these parts of a page, in this order.
 	structure = map[string]*regexp.Regexp{
@@ -85,6 +87,7 @@ func main() {
 			files.anchor(name, m[1], m[2])
 		}
 	}
+	files.packages()
 	files.translation("README.md", "README.zh-CN.md")
 	files.records()
 	if n := len(strings.Fields(codeBlock.ReplaceAllString(files["README.md"], ""))); n > readmeWords {
@@ -103,6 +106,9 @@ func (files tree) comments(name, text string) {
 		complain("%v", err)
 		return
 	}
+	if !strings.Contains(name, "internal/") && !strings.HasSuffix(name, "_test.go") {
+		commented(name, file)
+	}
 	for _, group := range file.Comments {
 		for _, comment := range group.List {
 			if strings.HasPrefix(comment.Text, "// Output") || strings.HasPrefix(comment.Text, "// Unordered") {
@@ -120,6 +126,59 @@ func (files tree) comments(name, text string) {
 					complain("%s: wrap it: %s", where, line)
 				}
 			}
+		}
+	}
+}
+
+// commented checks that the exported names of a file have comments.
+func commented(name string, file *ast.File) {
+	for _, d := range file.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Doc == nil && d.Name.IsExported() && d.Name.Name != "Error" && (d.Recv == nil || forUsers(d.Recv.List[0].Type)) {
+				complain("%s: func %s has no comment", name, d.Name)
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch s := spec.(type) {
+				case *ast.TypeSpec:
+					if d.Doc == nil && s.Doc == nil && s.Name.IsExported() {
+						complain("%s: type %s has no comment", name, s.Name)
+					}
+				case *ast.ValueSpec:
+					if d.Doc == nil && s.Doc == nil && s.Comment == nil && slices.ContainsFunc(s.Names, (*ast.Ident).IsExported) {
+						complain("%s: %v has no comment", name, s.Names)
+					}
+				}
+			}
+		}
+	}
+}
+
+// forUsers reports whether the type of a receiver is exported.
+func forUsers(receiver ast.Expr) (exported bool) {
+	ast.Inspect(receiver, func(n ast.Node) bool {
+		name, ok := n.(*ast.Ident)
+		exported = exported || ok && name.IsExported()
+		return !ok
+	})
+	return exported
+}
+
+// packages checks that each package for users has a comment, and a place in doc.go.
+func (files tree) packages() {
+	comments := make(map[string]bool)
+	for name, text := range files {
+		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && !strings.Contains(name, "internal/") {
+			comments[path.Dir(name)] = comments[path.Dir(name)] || packageComment.MatchString(text)
+		}
+	}
+	for folder, has := range comments {
+		if !has {
+			complain("%s: no package comment", folder)
+		}
+		if folder != "." && folder != "bench" && folder != "cmd/uidring" && !strings.Contains(files["doc.go"], "[github.com/uidring/uidring/"+folder+"]") {
+			complain("doc.go does not name the package %s", folder)
 		}
 	}
 }

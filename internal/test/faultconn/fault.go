@@ -24,7 +24,7 @@ type Fault struct {
 	Most int
 	// Mute holds all data back until the fault is healed or the connection ends.
 	Mute bool
-	// Ends is the time after which all connections are cut, again and again. 0: never.
+	// Ends is the time after which a connection is cut that carries data under the fault. 0: never.
 	Ends time.Duration
 	// Reset makes Ends a reset, where the other end of the connection is a TCP connection.
 	Reset bool
@@ -43,9 +43,6 @@ func (w *Wire) Inject(d Direction, f Fault) (heal func()) {
 	defer w.mu.Unlock()
 	present := &injected{f, make(chan struct{})}
 	w.replace(d, present)
-	if f.Ends > 0 {
-		go w.endBy(present)
-	}
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -60,22 +57,6 @@ func (w *Wire) replace(d Direction, f *injected) {
 		close(old.healed)
 	}
 	w.faults[d] = f
-}
-
-// endBy ends all links whenever the time of a fault has passed, until the fault is healed.
-func (w *Wire) endBy(f *injected) {
-	for {
-		select {
-		case <-time.After(f.Ends):
-			w.mu.Lock()
-			for l := range w.links {
-				l.end(f.Reset)
-			}
-			w.mu.Unlock()
-		case <-f.healed:
-			return
-		}
-	}
 }
 
 // A flow is the data of a link in one direction.
@@ -101,6 +82,9 @@ func (f *flow) write(data []byte) bool {
 		}
 		if fault != f.fault {
 			f.fault, f.used = fault, 0
+			if fault.Ends > 0 {
+				go f.endAfter(fault)
+			}
 		}
 		if fault.Mute {
 			select {
@@ -130,4 +114,13 @@ func (f *flow) write(data []byte) bool {
 		data = data[n:]
 	}
 	return true
+}
+
+// endAfter ends the link when the time of a fault has passed, unless the fault is healed before.
+func (f *flow) endAfter(fault *injected) {
+	select {
+	case <-time.After(fault.Ends):
+		f.end(fault.Reset)
+	case <-fault.healed:
+	}
 }

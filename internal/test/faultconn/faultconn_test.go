@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// echo answers each line with the line, and returns its address.
+// echo sends back all that it receives, and returns its address.
 func echo(t *testing.T) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -25,11 +25,7 @@ func echo(t *testing.T) (addr string) {
 			}
 			go func() {
 				defer conn.Close()
-				for lines := bufio.NewScanner(conn); lines.Scan(); {
-					if _, err := io.WriteString(conn, lines.Text()+"\n"); err != nil {
-						return
-					}
-				}
+				_, _ = io.Copy(conn, conn)
 			}()
 		}
 	}()

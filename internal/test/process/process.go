@@ -8,10 +8,12 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -26,7 +28,7 @@ type Process struct {
 // Start starts a command. Linux kills a child when the thread that started it ends; Start holds
 // that thread until the child has ended, so that the thread ends early only with the test process.
 func Start(cmd *exec.Cmd) (*Process, error) {
-	setAttributes(cmd)
+	dieWithParent(cmd)
 	p := &Process{Cmd: cmd, ended: make(chan struct{})}
 	started := make(chan error)
 	go func() {
@@ -53,6 +55,26 @@ func (p *Process) Ended() <-chan struct{} { return p.ended }
 func (p *Process) Wait() error {
 	<-p.ended
 	return p.err
+}
+
+// Kill kills the process, waits until it has ended, then kills its children where the system lists
+// them: children of PostgreSQL hold the data folder until they notice the end of their parent. It
+// does nothing to a process that has ended.
+func (p *Process) Kill() {
+	select {
+	case <-p.ended: // another process may have its number now
+		return
+	default:
+	}
+	list, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", p.Cmd.Process.Pid))
+	_ = p.Cmd.Process.Kill() // an error says that it has ended
+	<-p.ended
+	for child := range strings.FieldsSeq(string(list)) {
+		pid, _ := strconv.Atoi(child)
+		if c, err := os.FindProcess(pid); err == nil {
+			_ = c.Kill()
+		}
+	}
 }
 
 // A Child is a process with pipes to its standard input and from its standard output. The caller

@@ -26,13 +26,13 @@ func Create(t testing.TB, s leasestore.Store, row leasestore.Row, ttl time.Durat
 	return Load(t, s, row.WorkerID)
 }
 
-// Load returns the row of a worker ID.
-func Load(t testing.TB, s leasestore.Store, workerID int64) leasestore.Row {
+// Load returns the row of a worker ID, and waits for a client that connects again after a restart.
+func Load(t testing.TB, s leasestore.Store, workerID int64) (row leasestore.Row) {
 	t.Helper()
-	row, err := s.Load(t.Context(), workerID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Succeeds(t, "the row", func() (err error) {
+		row, err = s.Load(t.Context(), workerID)
+		return err
+	})
 	return row
 }
 

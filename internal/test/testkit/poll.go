@@ -19,11 +19,9 @@ func Until(t testing.TB, event string, happened func() bool) {
 		if happened() {
 			return nil
 		}
-		return errNotYet
+		return errors.New("not yet")
 	})
 }
-
-var errNotYet = errors.New("not yet")
 
 // Succeeds repeats a call until it returns nil. It ends the test with the name of the event and the
 // last error if the call has not succeeded within Patience.

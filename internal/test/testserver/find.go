@@ -64,11 +64,9 @@ type account struct{ uid, gid int }
 func lookupAccount(names ...string) *account {
 	for _, name := range names {
 		if u, err := user.Lookup(name); err == nil {
-			uid, err1 := strconv.Atoi(u.Uid)
-			gid, err2 := strconv.Atoi(u.Gid)
-			if err1 == nil && err2 == nil {
-				return &account{uid, gid}
-			}
+			uid, _ := strconv.Atoi(u.Uid) // decimal, except on Windows
+			gid, _ := strconv.Atoi(u.Gid)
+			return &account{uid, gid}
 		}
 	}
 	return nil

@@ -29,9 +29,10 @@ func Kubernetes(t testing.TB, etcd *Server, folder, role string) *Server {
 		command: func(s *Server) []string {
 			return []string{"-etcd", etcd.DSN(), "-listen", s.addr, "-folder", folder, "-role", role}
 		},
-		// It has started, and serves Lease objects.
-		ready: func(addr string) error { return serves("https://"+addr+"/healthz", adminToken, "") },
-		url:   "https://%s",
+		ready: func(addr string) error {
+			return serves("https://"+addr+"/apis/coordination.k8s.io/v1/leases", adminToken, "LeaseList")
+		},
+		url: "https://%s",
 	}, nil)
 }
 

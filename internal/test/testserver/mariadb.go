@@ -1,7 +1,6 @@
 package testserver
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -53,20 +52,11 @@ func copyMariaDB(s *Server) error {
 	if err := bootstrapMariaDB(s); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(template), 0o700); err != nil {
-		return err
+	draft := template + "-" + s.port() // no other server has this port
+	if os.CopyFS(draft, os.DirFS(s.path("data"))) == nil {
+		_ = os.Rename(draft, template) // an error says that another process was first
 	}
-	draft, err := os.MkdirTemp(filepath.Dir(template), "mariadb-draft-")
-	if err != nil {
-		return err
-	}
-	if err := os.CopyFS(draft, os.DirFS(s.path("data"))); err != nil {
-		return errors.Join(err, os.RemoveAll(draft))
-	}
-	if os.Rename(draft, template) != nil { // another process was first
-		return os.RemoveAll(draft)
-	}
-	return nil
+	return os.RemoveAll(draft)
 }
 
 // bootstrapMariaDB creates the system tables with the server itself. The script that does so,
@@ -95,11 +85,8 @@ func mariaDBScript(program, name string) ([]byte, error) {
 		share = append(share, filepath.Join(filepath.Dir(filepath.Dir(target)), "share"))
 	}
 	for _, dir := range share {
-		for _, file := range [...]string{"mysql/mysql_", "mariadb/mysql_", "mysql/mariadb_", "mariadb/mariadb_"} {
-			text, err := os.ReadFile(filepath.Join(dir, file+name+".sql"))
-			if !errors.Is(err, os.ErrNotExist) {
-				return text, err
-			}
+		if files, _ := filepath.Glob(filepath.Join(dir, "m*/m*_"+name+".sql")); len(files) > 0 {
+			return os.ReadFile(files[0])
 		}
 	}
 	return nil, fmt.Errorf("no %s.sql below %s", name, strings.Join(share, ", "))

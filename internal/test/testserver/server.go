@@ -62,32 +62,24 @@ func start(t testing.TB, k kind, args []string) *Server {
 		missing(t, k.name, k.apt)
 	}
 	s := &Server{t: t, kind: k, program: program, addr: FreeAddr(t), args: args}
-	if err := s.makeDir(); err != nil {
-		t.Fatalf("testserver: %s: %v", k.name, err)
-	}
+	err := s.makeDir()
 	t.Cleanup(func() {
 		s.Kill9()
 		if err := os.RemoveAll(s.dir); err != nil {
 			t.Errorf("testserver: %s: %v", k.name, err)
 		}
 	})
-	if err := s.prepare(); err != nil {
+	if err == nil && k.conf != nil {
+		err = os.WriteFile(s.path("conf"), []byte(k.conf(s)), 0o644)
+	}
+	if err == nil && k.prepare != nil {
+		err = k.prepare(s)
+	}
+	if err != nil {
 		t.Fatalf("testserver: prepare %s: %v", k.name, err)
 	}
 	s.up()
 	return s
-}
-
-func (s *Server) prepare() error {
-	if s.kind.conf != nil {
-		if err := os.WriteFile(s.path("conf"), []byte(s.kind.conf(s)), 0o644); err != nil {
-			return err
-		}
-	}
-	if s.kind.prepare != nil {
-		return s.kind.prepare(s)
-	}
-	return nil
 }
 
 // makeDir makes the server's folder. Its parents have to be passable for the user that the server
@@ -110,9 +102,6 @@ func (s *Server) makeDir() error {
 
 // Addr returns host and port, "127.0.0.1:40123". They stay the same over restarts.
 func (s *Server) Addr() string { return s.addr }
-
-// Dir returns the folder that holds the server's data.
-func (s *Server) Dir() string { return s.dir }
 
 // DSN returns the address for clients: for MariaDB a DSN of go-sql-driver/mysql (user root, no
 // password, database uidring), for the others a URL.
@@ -229,7 +218,7 @@ func (s *Server) run(input []byte, program string, args ...string) error {
 func (s *Server) startProcess(cmd *exec.Cmd) (*process.Process, error) {
 	cmd.Dir = s.dir
 	if s.kind.as != nil {
-		runAs(cmd, s.kind.as)
+		process.RunAs(cmd, s.kind.as.uid, s.kind.as.gid)
 	}
 	return process.Start(cmd)
 }

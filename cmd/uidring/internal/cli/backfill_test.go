@@ -13,7 +13,7 @@ import (
 
 func TestBackfill(t *testing.T) {
 	clean(t)
-	g, _ := generator(t, sqlite(t), "service", time.Minute)
+	g := generator(t, sqlite(t), "service", time.Minute)
 	at := bitsalloc.DefaultEpoch().Add(time.Hour)
 	// The third form is MySQL's and PostgreSQL's. The generator of the tests has 2^13 IDs a second.
 	times := []string{at.Format(time.RFC3339), strconv.FormatInt(at.UnixMilli(), 10), at.Format("2006-01-02 15:04:05.999999"), at.Format("2006-01-02 15:04:05+00")}

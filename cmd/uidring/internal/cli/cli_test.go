@@ -99,9 +99,8 @@ func TestExitCode2IsOneLineOfUsage(t *testing.T) {
 		"workers revoke x --store sqlite:ids.db":                     `worker ID "x", allowed: a number`,
 		"workers recover --store sqlite:ids.db --ahead -1h":          "--ahead -1h0m0s, allowed: 0 or more, such as 1h",
 		"workers namespaces --store file:///ids":                     "--store file:///ids, allowed: a store of several namespaces, which a folder is not",
-		"migrate check --old baidu":                                  "0 tables and 0 arguments, allowed: --table, or IDs, or - for standard input",
+		"migrate check --old baidu":                                  "requires at least 1 arg(s), only received 0; see uidring migrate check --help",
 		"migrate check --old baidu x":                                `argument 1: "x", allowed: decimal IDs from -2^63 to 2^63 - 1`,
-		"migrate check --old baidu --table a --count 0":              "--count 0, allowed: 1 or more",
 		"migrate check --old mist 1": `--old "mist", allowed: baidu, twitter, bwmarrin, snowflake, leaf, sonyflake, sonyflake-v2, counter, or a layout: ` +
 			`bitsalloc: invalid layout: "mist", allowed: default, recommended, baidu, snowflake, javascript, or widths and unit such as 28/5/17/13 or 41/0/10/12@1ms`,
 		"migrate pin --old 29/0/21/13":                          `--old "29/0/21/13@1s" --old-epoch "", allowed: baidu, or the layout and the epoch of the Java services`,

@@ -9,10 +9,18 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
+
+func mariaDB(t *testing.T) string { return mariaDBWith(t, "ALL") }
+
+func postgreSQL(t *testing.T) string {
+	return "postgres://postgres@" + testserver.PostgreSQL(t).Addr() + "/postgres?sslmode=disable"
+}
 
 // The functions of each database agree with package bitsalloc.
 func TestSchemaFunctions(t *testing.T) {
+	clean(t)
 	for kind, open := range map[string]func(*testing.T) string{"mysql": mariaDB, "postgres": postgreSQL, "sqlite": sqlite} {
 		t.Run(kind, func(t *testing.T) {
 			st, err := storeurl.Open(open(t), "orders")
@@ -86,7 +94,6 @@ func TestSchemaFunctions(t *testing.T) {
 			}
 		})
 	}
-	clean(t)
 	if code, _, text := run(t, "", "schema", "mysql", "nodes", "--functions"); code != exitUsage || !strings.Contains(text, "--functions") {
 		t.Errorf("with tables: code %d, %s", code, text)
 	}
@@ -94,6 +101,7 @@ func TestSchemaFunctions(t *testing.T) {
 
 // The statements of docs/SQL.md run after the functions of the recommended layout.
 func TestSQLPage(t *testing.T) {
+	clean(t)
 	page, err := os.ReadFile("../../../../docs/SQL.md")
 	if err != nil {
 		t.Fatal(err)

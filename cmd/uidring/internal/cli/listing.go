@@ -111,13 +111,18 @@ func (l *listing) worker(r leasestore.Row) worker {
 	return worker{r.WorkerID, state, r.Owner, r.Fence, l.alloc.Time(r.Fence), largest, r.Expires.UTC(), r.Version, r.Identity}
 }
 
-// distance formats the distance of an instant from the store's clock.
-func (l *listing) distance(t time.Time) string {
-	d := t.Sub(l.Now).Round(time.Second)
-	if d > 0 {
-		return "in " + d.String()
+// ahead formats how far an instant is ahead of the store's clock; an earlier one has a minus sign.
+func (l *listing) ahead(t time.Time) string { return t.Sub(l.Now).Round(time.Second).String() }
+
+// lease formats the rest of a lease.
+func (l *listing) lease(w worker) string {
+	switch w.State {
+	case "free":
+		return "-"
+	case "expired":
+		return "expired " + l.Now.Sub(w.Expires).Round(time.Second).String() + " ago"
 	}
-	return (-d).String() + " ago"
+	return l.ahead(w.Expires) + " left"
 }
 
 // printStore prints the store, the namespace and its faults.
@@ -138,9 +143,13 @@ func (l *listing) printStore(w io.Writer) {
 // print prints the store and all rows.
 func (l *listing) print(w io.Writer) {
 	l.printStore(w)
-	fmt.Fprintln(w, "\nWORKER\tSTATE\tFENCE\tFENCE TIME\tAHEAD\tEXPIRES\tLEFT\tOWNER")
+	fmt.Fprintln(w, "\nWORKER\tSTATE\tFENCE\tFENCE TIME\tAHEAD\tEXPIRES\tLEASE\tOWNER")
 	for _, r := range l.Workers {
-		fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.Worker, r.State, r.Fence, r.FenceTime.Format(time.RFC3339), l.distance(r.FenceTime),
-			r.Expires.Format(time.RFC3339), l.distance(r.Expires), printable(r.Owner))
+		expires := r.Expires.Format(time.RFC3339)
+		if r.State == "free" && !r.Expires.After(l.Now) { // a free row in quarantine has a time
+			expires = "-"
+		}
+		fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.Worker, r.State, r.Fence, r.FenceTime.Format(time.RFC3339), l.ahead(r.FenceTime),
+			expires, l.lease(r), printable(r.Owner))
 	}
 }

@@ -102,7 +102,7 @@ func (m *migrationSheet) notes() (notes []string) {
 			note("%d more repeated IDs, see --json", len(m.Repeated)-shownRows)
 			break
 		}
-		note("%d was read %d times: two generators had one worker ID, or a table was read twice", repeat.ID, repeat.Times)
+		note("%d was read %d times: two generators had one worker ID, or a row was read twice", repeat.ID, repeat.Times)
 	}
 	return notes
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/migrate"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
-	"github.com/uidring/uidring/schema"
 )
 
 // checked runs migrate check, which must exit with a code, and returns its report.
@@ -30,96 +28,6 @@ func checked(t *testing.T, stdin string, code int, args ...string) (r migrate.Re
 	return r
 }
 
-// withTables creates tables of IDs in a database, and sets the environment variable that selects
-// it. Table orders has the IDs of three Java processes, from before and after the end of their
-// layout; shard1 repeats one of these IDs.
-func withTables(t *testing.T, url string) {
-	t.Helper()
-	t.Setenv("UIDRING_STORE", url)
-	st, err := storeurl.Open(url, "default")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
-	if _, err := st.Create(t.Context(), schema.Nodes); err != nil {
-		t.Fatal(err)
-	}
-	db := st.DB()
-	text := map[string]string{"mysql": "varchar(20)", "pgx": "text", "sqlite": "text"}[db.DriverName()]
-	for _, statement := range []string{
-		"CREATE TABLE orders (id bigint, code " + text + ")",
-		"CREATE TABLE shard1 (id bigint)",
-		"CREATE TABLE blank (id bigint)",
-		"INSERT INTO orders (id, code) VALUES (NULL, 'x'), (3200169789968523265, '1')",
-		"INSERT INTO shard1 (id) VALUES (3200169789968523265)",
-	} {
-		db.MustExecContext(t.Context(), statement)
-	}
-	// 40 seconds from a year before the end on, and from two years after it on.
-	for second := range 40 {
-		for _, delta := range []uint64{236_899_457, 331_507_457} {
-			id := int64((delta+uint64(second))<<35 | uint64(second%3)<<13)
-			db.MustExecContext(t.Context(), fmt.Sprintf("INSERT INTO orders (id) VALUES (%d)", id))
-		}
-	}
-}
-
-func TestMigrateCheckReadsTables(t *testing.T) {
-	for name, at := range databases {
-		t.Run(name, func(t *testing.T) {
-			clean(t)
-			withTables(t, at(t))
-			all := checked(t, "", exitNotAbove, "--old", "baidu", "--table", "orders")
-			if all.Read != 81 || all.Negative != 40 || all.Foreign != 0 || len(all.Repeated) != 0 || len(all.Workers) != 4 ||
-				all.Oldest.ID != 3200169789968523265 || all.Newest.ID != -1<<63+(331_507_496-1<<28)<<35 ||
-				all.Newest.Time.Format(time.DateOnly) != "2026-11-20" || all.New.Relation != migrate.Overlap {
-				t.Errorf("%+v", all)
-			}
-			// The smallest and the largest 30 would have rows in common.
-			for args, read := range map[string]int{"--all": 81, "--count 30": 81, "--count 3": 12} {
-				got := checked(t, "", exitNotAbove, append(strings.Fields("--old baidu --table orders"), strings.Fields(args)...)...)
-				if got.Read != read || got.Smallest != all.Smallest || got.Largest != all.Largest || got.Newest.ID != all.Newest.ID || len(got.Repeated) != 0 {
-					t.Errorf("%s: %+v", args, got)
-				}
-			}
-			two := checked(t, "", exitNotAbove, "--old", "baidu", "--table", "orders", "--table", "shard1")
-			if len(two.Repeated) != 1 || two.Repeated[0] != (migrate.Repeat{ID: 3200169789968523265, Times: 2}) {
-				t.Errorf("repeated %v", two.Repeated)
-			}
-			for args, want := range map[string]string{
-				"--table blank":                "no IDs: every layout is above them",
-				"--table missing":              "missing",
-				"--table orders --column no":   "read no of orders: ",
-				"--table orders --column code": "read code of orders: ", // a text
-			} {
-				code, out, err := run(t, "", append([]string{"migrate", "check", "--old", "baidu"}, strings.Fields(args)...)...)
-				if code != exitFailure || out != "" || !strings.Contains(err, want) || strings.Count(err, "\n") != 1 {
-					t.Errorf("%s: exit code %d, %q, %q, want %q", args, code, out, err, want)
-				}
-			}
-			goesOn(t, all)
-		})
-	}
-}
-
-// goesOn starts a generator as the report advises. Its IDs must be above all old ones.
-func goesOn(t *testing.T, r migrate.Report) {
-	t.Helper()
-	if r.New.Advice == nil {
-		t.Fatal("no advice")
-	}
-	g, err := cached.New(cached.Config{
-		Assigner: assigner.Static(7), MaxAhead: 2 * time.Second, Layout: r.New.Advice.Layout, Epoch: r.New.Advice.Epoch,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
-	if id, err := g.NextContext(t.Context()); err != nil || id <= r.Largest {
-		t.Errorf("ID %d, %v, want one above %d", id, err, r.Largest)
-	}
-}
-
 func TestMigrateCheckPrintsAReport(t *testing.T) {
 	clean(t)
 	code, out, stderr := run(t, "", "migrate", "check", "--old", "baidu", "--start", "2026-11-22", "--layout", "recommended", "--",
@@ -132,7 +40,7 @@ LARGEST     3200169789968523265
 OLDEST      3200169789968523265: 2019-05-02T15:26:39Z, datacenter 0, worker 21, sequence 1
 NEWEST      -7055269968853590016: 2026-11-20T21:12:11Z, datacenter 0, worker 1, sequence 0
 NOTE        negative IDs: 1; the layout ended on 2024-11-20, and delta overflowed into the sign
-NOTE        3200169789968523265 was read 2 times: two generators had one worker ID, or a table was read twice
+NOTE        3200169789968523265 was read 2 times: two generators had one worker ID, or a row was read twice
 NEW LAYOUT  31/0/12/20@1s since 2026-01-01T00:00:00Z, until 2094-01-19
 NEW IDS     120602681671680000 to 9223372036854775807, from 2026-11-22T00:00:00Z on
 ADVICE      --layout 31/0/12/20@1s --epoch 2003-01-01 is above the old IDs, and lasts until 2071-01-19

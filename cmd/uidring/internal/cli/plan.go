@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -20,13 +19,11 @@ func newPlan(s *streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan --rate N",
 		Short: "Find a layout for a rate, a number of processes and a number of years",
-		Long: "plan shows for each layout whether it is sufficient (\"will do\"), the part of each field that is left over, and\n" +
-			"when it ends. The layout fitted is made for the given numbers. Give rate, processes and restarts of the largest\n" +
-			"datacenter.\n\n" +
-			"Leased worker IDs are used again; the layout needs twice as many as processes, since a killed process keeps its own\n" +
-			"for two windows. Disposable worker IDs, of the table WORKER_NODE, are used for one start only. plan prefers the first\n" +
-			"sufficient layout with leased worker IDs, else the first. The exit code is 1 when none is sufficient.",
-		Example: "  uidring plan --rate 50000 --processes 40 --restarts-per-day 80 --years 10\n" +
+		Long: "plan shows for each layout whether it is sufficient (\"will do\"), the number of values of each field, and\n" +
+			"when it ends. The layout fitted is made for the given numbers. Give rate and processes of the largest datacenter.\n\n" +
+			"Worker IDs are leased: the layout needs twice as many as processes, since a killed process keeps its own for two\n" +
+			"windows. plan prefers the first sufficient layout. The exit code is 1 when none is sufficient.",
+		Example: "  uidring plan --rate 50000 --processes 40 --years 10\n" +
 			"  uidring plan --rate 2000000 --processes 16 --datacenters 4 --layout 32/2/9/20",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -38,7 +35,6 @@ func newPlan(s *streams) *cobra.Command {
 	flags.Float64Var(&p.need.Rate, "rate", 0, "sustained IDs per second of all processes together; required")
 	_ = cmd.MarkFlagRequired("rate")
 	flags.Int64Var(&p.need.Processes, "processes", 1, "processes that run at once")
-	flags.Float64Var(&p.need.RestartsPerDay, "restarts-per-day", 1, "starts per day of all processes together")
 	flags.Float64Var(&p.need.Years, "years", 10, "years that the layout has to last")
 	flags.Int64Var(&p.need.Datacenters, "datacenters", 1, "datacenters that issue IDs")
 	flags.Var(&p.start, "start", "time of the first ID (default now)")
@@ -79,9 +75,8 @@ func (p *planner) run(s *streams) error {
 		return usagef("--start %s, allowed: not before --epoch %s", rfc3339(p.need.Start), rfc3339(epoch))
 	}
 	rows, errFit := p.judge()
-	preferred := preferred(rows)
-	if preferred >= 0 {
-		rows[preferred].Preferred, errFit = true, nil
+	if i := slices.IndexFunc(rows, func(r judged) bool { return r.WillDo }); i >= 0 {
+		rows[i].Preferred, errFit = true, nil
 	}
 	value := struct {
 		Layouts []judged `json:"layouts"`
@@ -91,45 +86,32 @@ func (p *planner) run(s *streams) error {
 
 // judge returns all rows, and an error when a layout cannot be fitted.
 func (p *planner) judge() (rows []judged, errFit error) {
-	judge := func(name string, layout bitsalloc.Layout, source plan.Source) {
+	judge := func(name string, layout bitsalloc.Layout) {
 		alloc, err := bitsalloc.New(layout, p.format.epoch.Time)
 		if err != nil {
 			panic("bug: " + err.Error())
 		}
-		verdict := p.need.Judge(alloc, source)
+		verdict := p.need.Judge(alloc)
 		rows = append(rows, judged{Name: name, Verdict: verdict, WillDo: len(verdict.Faults) == 0})
 	}
 	const first = "recommended" // the default of the command
 	others := slices.DeleteFunc(bitsalloc.PresetNames(), func(name string) bool { return name == first })
 	for _, name := range append([]string{first}, others...) {
 		layout, _ := bitsalloc.ParseLayout(name)
-		judge(name, layout, plan.Leased)
-		judge(name, layout, plan.Disposable)
+		judge(name, layout)
 	}
 	if p.given {
-		judge("given", p.format.layout, plan.Leased)
-		judge("given", p.format.layout, plan.Disposable)
+		judge("given", p.format.layout)
 	}
-	for _, source := range [...]plan.Source{plan.Leased, plan.Disposable} {
-		layout, err := p.need.Fit(time.Second, p.format.epoch.Time, source)
-		if errFit = errors.Join(errFit, err); err == nil {
-			judge("fitted", layout, source)
-		}
+	layout, errFit := p.need.Fit(time.Second, p.format.epoch.Time)
+	if errFit == nil {
+		judge("fitted", layout)
 	}
 	return rows, errFit
 }
 
-// preferred returns the index of the row to choose: the first with leased worker IDs that will do,
-// else the first that will do. It returns -1 if no layout is sufficient.
-func preferred(rows []judged) int {
-	if i := slices.IndexFunc(rows, func(r judged) bool { return r.WillDo && r.Source == plan.Leased }); i >= 0 {
-		return i
-	}
-	return slices.IndexFunc(rows, func(r judged) bool { return r.WillDo })
-}
-
 func printPlan(w io.Writer, rows []judged) {
-	fmt.Fprintln(w, "LAYOUT\tWIDTHS\tWORKER IDS\tIDS/S A PROCESS\tWORKERS\tDATACENTERS\tENDS\tVERDICT")
+	fmt.Fprintln(w, "LAYOUT\tWIDTHS\tIDS/S A PROCESS\tWORKERS\tDATACENTERS\tENDS\tVERDICT")
 	for _, r := range rows {
 		verdict := "will do"
 		switch {
@@ -138,15 +120,7 @@ func printPlan(w io.Writer, rows []judged) {
 		case !r.WillDo:
 			verdict = "no: " + strings.Join(r.Faults, "; ")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Layout, r.Source, room(r.Rate), room(r.Workers), room(r.Datacenters),
+		fmt.Fprintf(w, "%s\t%s\t%.0f\t%.0f\t%.0f\t%s\t%s\n", r.Name, r.Layout, r.Rate, r.Workers, r.Datacenters,
 			r.Ends.Format(time.DateOnly), verdict)
 	}
-}
-
-// room formats the size of a field, and the part of it that is left.
-func room(r plan.Room) string {
-	if r.Needed > r.Has {
-		return fmt.Sprintf("%.0f (too few)", r.Has)
-	}
-	return fmt.Sprintf("%.0f (%.0f%% left)", r.Has, math.Floor(r.Left()))
 }

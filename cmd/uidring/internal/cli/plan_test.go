@@ -8,26 +8,25 @@ import (
 // A planAnswer is all of plan's JSON.
 type planAnswer struct {
 	Layouts []struct {
-		Name, Layout, WorkerIDs, Ends        string
+		Name, Layout, Ends                   string
 		WillDo, Preferred                    bool
 		Faults                               []string
-		RatePerProcess, Workers, Datacenters struct{ Needed, Has float64 }
+		RatePerProcess, Workers, Datacenters float64
 	}
 }
 
 func TestPlanJudgesAllLayouts(t *testing.T) {
 	clean(t)
-	args := strings.Fields("plan --rate 50000 --processes 40 --restarts-per-day 80 --years 5 --start 2026-11-21")
+	args := strings.Fields("plan --rate 50000 --processes 40 --years 5 --start 2026-11-21")
 	out := quietly(t, append(args, "--layout", "20/5/17/13")...) // without: an example of COMMAND.md
 	for _, want := range []string{
-		"\ngiven        20/5/17/13@1s   leased      8192 (84% left)     131072 (99% left)   32 (96% left)  2026-01-13  no: its time ends in 2026-01\n",
-		"\ngiven        20/5/17/13@1s   disposable  8192 (84% left)     131071 (too few)    32 (96% left)  2026-01-13  no: its time ends in 2026-01; 131071 worker IDs, needs 146140\n",
+		"\ngiven        20/5/17/13@1s   8192             131072   32           2026-01-13  no: its time ends in 2026-01\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("printed\n%s, want in it%s", out, want)
 		}
 	}
-	if n := len(decode[planAnswer](t, quietly(t, append(args, "--json")...)).Layouts); n != 12 {
+	if n := len(decode[planAnswer](t, quietly(t, append(args, "--json")...)).Layouts); n != 6 {
 		t.Errorf("%d layouts, want those of the table", n)
 	}
 }
@@ -35,29 +34,28 @@ func TestPlanJudgesAllLayouts(t *testing.T) {
 func TestPlanPrefers(t *testing.T) {
 	clean(t)
 	for _, row := range []struct{ name, args, want string }{
-		{"leased preset", "--rate 40e6 --processes 40 --years 60", "recommended leased"},
-		{"half of its worker IDs", "--rate 1 --processes 2048", "recommended leased"},
-		{"more processes than that", "--rate 1 --processes 2049 --years 7", "default leased"},
-		{"several datacenters", "--rate 1 --datacenters 2 --years 7", "default leased"},
-		{"more processes than Default has", "--rate 1 --processes 70000 --years 7", "baidu leased"},
-		{"more than a million IDs a second", "--rate 2e6", "snowflake leased"},
-		{"none of the presets", "--rate 8192e3 --processes 3000 --datacenters 2", "fitted leased"},
-		{"leased worker IDs do not fit", "--rate 1073733632 --processes 131071 --restarts-per-day 0 --datacenters 32 --years 7", "default disposable"},
-		{"no layout can be fitted", "--rate 2e9 --processes 512 --years 68.5", "snowflake leased"},
+		{"leased preset", "--rate 40e6 --processes 40 --years 60", "recommended"},
+		{"half of its worker IDs", "--rate 1 --processes 2048", "recommended"},
+		{"more processes than that", "--rate 1 --processes 2049 --years 7", "default"},
+		{"several datacenters", "--rate 1 --datacenters 2 --years 7", "default"},
+		{"more processes than Default has", "--rate 1 --processes 70000 --years 7", "baidu"},
+		{"more than a million IDs a second", "--rate 2e6", "snowflake"},
+		{"none of the presets", "--rate 8192e3 --processes 3000 --datacenters 2", "fitted"},
+		{"no layout can be fitted", "--rate 2e9 --processes 512 --years 68.5", "snowflake"},
 		{"none", "--rate 1e9 --processes 100000 --datacenters 32 --years 100 --start 2026-01-01", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			code, out, stderr := run(t, "", append(strings.Fields("plan --json --start 2026-11-21 "), strings.Fields(row.args)...)...)
 			answer := decode[planAnswer](t, out)
-			const refusal = "uidring: plan: no layout is sufficient with leased worker IDs: delta takes 32 bits, datacenter 5, worker 18, sequence 14: 69, allowed: 63; " +
-				"more processes at a lower rate each, a later epoch or fewer years take less; plan: no layout is sufficient with disposable worker IDs: "
-			if (code == exitOK) != (row.want != "") || strings.HasPrefix(stderr, refusal) != (row.want == "") {
+			const refusal = "uidring: plan: no layout is sufficient: delta takes 32 bits, datacenter 5, worker 18, sequence 14: 69, allowed: 63; " +
+				"more processes at a lower rate each, a later epoch or fewer years take less\n"
+			if (code == exitOK) != (row.want != "") || (stderr == refusal) != (row.want == "") {
 				t.Errorf("exit code %d, stderr %s", code, stderr)
 			}
 			var got []string
 			for _, l := range answer.Layouts {
 				if l.Preferred {
-					got = append(got, l.Name+" "+l.WorkerIDs)
+					got = append(got, l.Name)
 				}
 				if l.Preferred && !l.WillDo {
 					t.Errorf("%s is preferred and will not do", l.Name)

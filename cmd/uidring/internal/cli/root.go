@@ -18,7 +18,7 @@ func newRoot(s *streams) *cobra.Command {
 		Example: "  uidring serve\n" +
 			"  uidring parse 22079567884713991\n" +
 			"  uidring range --from 2026-11-21 --to 2026-11-22\n" +
-			"  uidring plan --rate 50000 --processes 40 --restarts-per-day 80 --years 10",
+			"  uidring plan --rate 50000 --processes 40 --years 10",
 		Version:       version() + ", " + runtime.Version() + ", " + runtime.GOOS + "/" + runtime.GOARCH,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/cached"
@@ -18,7 +17,7 @@ import (
 const storeTimeout = 10 * time.Second
 
 // A Config configures a Service. No field has a default. Errors use the names of the command's
-// settings for the fields.
+// settings for the fields; mistakes in Generator have its names.
 type Config struct {
 	// Settings are of the API. An address in Listen or AdminListen that other hosts reach requires
 	// TokenFile and CertFile, or Insecure.
@@ -39,9 +38,9 @@ type Config struct {
 	StoreURL, Namespace string
 	// CreateSchema creates the missing parts of the store.
 	CreateSchema bool
-	// KnownStores is a folder that lists the stores of this host that the service has used. With it
-	// the service notices a lost store, or a second one. The service creates the folder, which has
-	// to be outside of the stores. Empty: no list.
+	// KnownStores is a folder with a note of the store of this host that each namespace has used
+	// last. With it the service notices a lost store, or a second one. The service creates the
+	// folder, which has to be outside of the stores. Empty: no notes.
 	KnownStores string
 	// NewStore creates a store where Run would otherwise return ErrSecondStore.
 	NewStore bool
@@ -82,11 +81,13 @@ func (cfg *Config) check() error {
 	// A worker ID that is used again begins up to two windows ahead.
 	ahead := cfg.Generator.MaxAhead
 	window := cmp.Or(cfg.Lease.Window, 2*time.Minute)
-	check(ahead <= 0 || ahead >= 2*window, "max-ahead %v with window %v, allowed: 0 (unbounded) or at least two windows", ahead, window)
+	check(ahead == 0 || ahead >= 2*window, "max-ahead %v with window %v, allowed: 0 (unbounded) or at least two windows", ahead, window)
 	check(cfg.Lease.FirstWorkerID >= 0, "first-worker-id %d, allowed: 0 or more, and within the worker field", cfg.Lease.FirstWorkerID)
 	errs = append(errs, checkNames("segments", cfg.Segments, mostSegments), cfg.checkLeases())
 	check(cfg.Drain >= 0, "drain %v, allowed: 0 or more", cfg.Drain)
-	return errors.Join(append(errs, cfg.checkGenerator()...)...)
+	g := cfg.Generator
+	g.Assigner, g.MaxAhead = assigner.Static(0), max(0, ahead) // Run sets the Assigner
+	return errors.Join(append(errs, g.Validate())...)
 }
 
 // The largest numbers of names: each segment has metrics of its own, and each namespace with leases
@@ -108,28 +109,6 @@ func checkNames(setting string, names []string, most int) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// settingNames are the names of the settings for the fields of a cached.Config.
-var settingNames = map[string]string{"DatacenterID": "datacenter", "MaxAhead": "max-ahead"}
-
-// checkGenerator returns the mistakes in cfg.Generator, with the names of the settings.
-func (cfg *Config) checkGenerator() (errs []error) {
-	all, _ := cfg.Generator.Validate().(interface{ Unwrap() []error })
-	if all == nil {
-		return nil
-	}
-	for _, err := range all.Unwrap() {
-		mistake, ok := errors.AsType[*uidring.FieldError](err)
-		switch {
-		case ok && mistake.Field == "Assigner": // the service sets it later
-		case ok && settingNames[mistake.Field] != "":
-			errs = append(errs, fmt.Errorf("%s %s, allowed: %s", settingNames[mistake.Field], mistake.Given, mistake.Allowed))
-		default:
-			errs = append(errs, err)
-		}
-	}
-	return errs
 }
 
 // withSettings adds to an error of the library the names of the settings for the fields that the

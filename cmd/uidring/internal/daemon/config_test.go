@@ -38,7 +38,7 @@ func TestConfigMistakes(t *testing.T) {
 		{func(c *Config) { c.TokenFile = filepath.Join(dir, "none") }, "^tokens: open "},
 		{func(c *Config) { c.StoreURL = "oracle://ids:geheim@db/ids" }, "^store: [^@]*$"},
 		{func(c *Config) { c.Generator.Layout = bitsalloc.Layout{DeltaBits: 60, WorkerBits: 60} }, "DeltaBits 60"},
-		{func(c *Config) { c.Generator.DatacenterID, c.Generator.MaxAhead = -1, -time.Second }, "(?s)max-ahead -1s, allowed.*datacenter -1, allowed|datacenter -1, allowed.*max-ahead -1s, allowed"},
+		{func(c *Config) { c.Generator.DatacenterID, c.Generator.MaxAhead = -1, -time.Second }, "(?s)max-ahead -1s with window 2m0s, allowed: .*DatacenterID -1, allowed: "},
 		{func(c *Config) { c.Segments = strings.Split(strings.Repeat("a,", 64)+"b c", ",") },
 			`(?s)^segments has 65 names, allowed: up to 64.*segments has "a" twice, allowed: once.*"b c", allowed: 1 to 64`},
 		// A worker ID that is used again begins up to two windows ahead.

@@ -39,7 +39,7 @@ type Service struct {
 	store       *storeurl.Store
 	storeCalls  dashboard.StoreCalls
 	storeID     string                           // ID of the namespace; "" if unknown
-	known       []knownStore                     // stores of this host that were used before
+	known       knownStore                       // the store of this host that the namespace used last
 	segments    *segments.Set                    // the segments of Config.Segments
 	leases      leases                           // the namespaces of Config.Leases
 	certificate *atomic.Pointer[tls.Certificate] // nil: no TLS
@@ -183,6 +183,10 @@ func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 func (s *Service) makeStore(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
+	slow := time.AfterFunc(time.Second, func() {
+		s.logger.Warn("waiting for the store to answer", "store", s.store.String(), "gives_up_in", storeTimeout-time.Second)
+	})
+	defer slow.Stop()
 	err := s.checkStore(ctx)
 	if err == nil && s.cfg.CreateSchema {
 		groups := []schema.Group{schema.Leases}

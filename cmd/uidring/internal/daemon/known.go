@@ -11,13 +11,12 @@ import (
 	"time"
 )
 
-// A knownStore is a namespace of a store on this host that a server has used. It is kept as a file
-// of the folder Config.KnownStores, named after its ID.
+// A knownStore is the store on this host that a server of a namespace has used last. It is kept as
+// a file of the folder Config.KnownStores.
 type knownStore struct {
-	Path      string
-	Namespace string
-	ID        string // of the namespace: random, and the same in copies of the store
-	Since     time.Time
+	Path  string
+	ID    string // of the namespace: random, and the same in copies of the store; "": none is known
+	Since time.Time
 }
 
 // exists reports whether the path of the store exists and is not an empty file.
@@ -39,39 +38,26 @@ func (k knownStore) isAt(path string) bool {
 	return err == nil && os.SameFile(mine, other)
 }
 
-// knownStores returns the stores of a namespace that a folder lists. It returns the readable ones
-// together with an error for the others.
-func knownStores(folder, namespace string) (known []knownStore, err error) {
+// readKnown returns the store of a namespace that a folder has a note of, or the zero knownStore.
+func readKnown(folder, namespace string) (k knownStore, err error) {
 	if folder == "" {
-		return nil, nil
+		return k, nil
 	}
-	entries, err := os.ReadDir(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	raw, err := os.ReadFile(noteFile(folder, namespace))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return k, nil
+	case err != nil:
+		return k, err
 	}
-	errs := []error{err}
-	for _, entry := range entries {
-		if filepath.Ext(entry.Name()) != ".json" {
-			continue
-		}
-		path := filepath.Join(folder, entry.Name())
-		var k knownStore
-		raw, err := os.ReadFile(path)
-		if err == nil {
-			err = json.Unmarshal(raw, &k)
-		}
-		switch {
-		case err != nil:
-			errs = append(errs, fmt.Errorf("note of a store %s: %w", path, err))
-		case k.Namespace == namespace:
-			known = append(known, k)
-		}
+	if err := json.Unmarshal(raw, &k); err != nil {
+		return knownStore{}, fmt.Errorf("%s: %w", noteFile(folder, namespace), err)
 	}
-	return known, errors.Join(errs...)
+	return k, nil
 }
 
-// note writes a store into a folder, and removes former stores of the same path.
-func (k knownStore) note(folder string, known []knownStore) error {
+// note writes the store into a folder, in place of an earlier one.
+func (k knownStore) note(folder, namespace string) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
@@ -85,18 +71,13 @@ func (k knownStore) note(folder string, known []knownStore) error {
 	}
 	_, err = file.Write(raw)
 	if err = cmp.Or(err, file.Sync(), file.Close()); err == nil {
-		err = os.Rename(file.Name(), k.file(folder))
+		err = os.Rename(file.Name(), noteFile(folder, namespace))
 	}
 	if err != nil {
 		_ = os.Remove(file.Name())
-		return err
-	}
-	for _, old := range known {
-		if old.Path == k.Path && old.ID != k.ID {
-			err = errors.Join(err, os.Remove(old.file(folder)))
-		}
 	}
 	return err
 }
 
-func (k knownStore) file(folder string) string { return filepath.Join(folder, k.ID+".json") }
+// noteFile returns the file of a namespace, whose name has letters, digits and . _ - only.
+func noteFile(folder, namespace string) string { return filepath.Join(folder, namespace+".json") }

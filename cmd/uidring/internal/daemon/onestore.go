@@ -21,8 +21,8 @@ func (s *Service) checkStore(ctx context.Context) (err error) {
 	if path == "" {
 		return nil
 	}
-	if s.known, err = knownStores(s.cfg.KnownStores, s.cfg.Namespace); err != nil {
-		s.logger.Warn("not all stores of this host are known: a second one may go unnoticed", "error", err)
+	if s.known, err = readKnown(s.cfg.KnownStores, s.cfg.Namespace); err != nil {
+		s.logger.Warn("the last store of the namespace is not known: a second one may go unnoticed", "error", err)
 	}
 	blank, err := s.store.Blank(ctx)
 	if err != nil {
@@ -36,10 +36,9 @@ func (s *Service) checkStore(ctx context.Context) (err error) {
 		}
 		id = meta.Namespace
 	}
-	if id != "" {
-		if err := s.copied(path, id); err != nil {
-			return err
-		}
+	if k := s.known; id != "" && k.ID == id && !k.isAt(path) && k.exists() {
+		return fmt.Errorf("%w: %s is a copy of %s, which is still there: both give out the same IDs; use the original, or delete it "+
+			"if the copy takes its place", ErrSecondStore, path, k.Path)
 	}
 	err = s.unexpected(path, id, blank)
 	if s.cfg.NewStore {
@@ -51,39 +50,25 @@ func (s *Service) checkStore(ctx context.Context) (err error) {
 	return err
 }
 
-// copied rejects the copy of a store whose original still exists. A moved store is not a copy.
-func (s *Service) copied(path, id string) error {
-	for _, k := range s.known {
-		if k.ID == id && !k.isAt(path) && k.exists() {
-			return fmt.Errorf("%w: %s is a copy of %s, which is still there: both give out the same IDs; use the original, or delete it "+
-				"if the copy takes its place", ErrSecondStore, path, k.Path)
-		}
-	}
-	return nil
-}
-
-// unexpected rejects a store if a store of this namespace with another ID is known, and a blank
-// store on an address that other hosts reach. The id "" means that the store has no namespace.
+// unexpected rejects a store if another one of this namespace is known, and a blank store on an
+// address that other hosts reach. The id "" means that the store has no namespace.
 func (s *Service) unexpected(path, id string, blank bool) error {
 	const remedy = "set new-store for one start, see docs/SERVING.md#one-store"
-	for _, k := range s.known {
-		used := fmt.Sprintf("namespace %q has a store at %s, in use since %s", k.Namespace, k.Path, k.Since.Format(time.DateOnly))
-		switch {
-		case k.ID == id || id != "" && !k.isAt(path):
-		case id != "":
-			return fmt.Errorf("%w: %s, which was replaced: its ID is %s and was %s; bring the old one back, or %s", ErrSecondStore, used, id, k.ID, remedy)
-		case k.exists() && !k.isAt(path):
-			return fmt.Errorf("%w: %s: a new one at %s gives out the same IDs; use that one, or %s", ErrSecondStore, used, path, remedy)
-		default:
-			return fmt.Errorf("%w: %s, which is gone or empty: a new one at %s gives out its IDs again; bring it back, or %s", ErrSecondStore, used, path, remedy)
-		}
-	}
-	if blank && reachable(s.cfg.Listen) {
+	k := s.known
+	used := fmt.Sprintf("namespace %q has a store at %s, in use since %s", s.cfg.Namespace, k.Path, k.Since.Format(time.DateOnly))
+	switch {
+	case k.ID == "" && blank && reachable(s.cfg.Listen):
 		return fmt.Errorf("%w: %s would be created, and listen %s can be reached from other hosts: servers with separate stores give out "+
 			"the same IDs; set store to a store that all servers of namespace %q share; if this is the only one, %s",
 			ErrSecondStore, s.store, s.cfg.Listen, s.cfg.Namespace, remedy)
+	case k.ID == id || k.ID == "" || id != "" && !k.isAt(path):
+		return nil
+	case id != "":
+		return fmt.Errorf("%w: %s, which was replaced: its ID is %s and was %s; bring the old one back, or %s", ErrSecondStore, used, id, k.ID, remedy)
+	case k.exists() && !k.isAt(path):
+		return fmt.Errorf("%w: %s: a new one at %s gives out the same IDs; use that one, or %s", ErrSecondStore, used, path, remedy)
 	}
-	return nil
+	return fmt.Errorf("%w: %s, which is gone or empty: a new one at %s gives out its IDs again; bring it back, or %s", ErrSecondStore, used, path, remedy)
 }
 
 // noteStore reads the ID of the store, and adds a store of this host to the known ones. It logs
@@ -103,19 +88,17 @@ func (s *Service) noteStore(ctx context.Context) {
 }
 
 func (s *Service) noteLocal(meta leasestore.Meta) {
-	k := knownStore{Path: s.store.Path(), Namespace: s.cfg.Namespace, ID: meta.Namespace, Since: time.Now().UTC().Truncate(time.Second)}
-	for _, old := range s.known {
-		if old.ID == k.ID {
-			k.Since = old.Since
-			if old.Path != k.Path && !old.exists() {
-				s.logger.Info("store was moved", "from", old.Path, "to", k.Path, "namespace", k.Namespace)
-			}
-		}
-		if old == k {
-			return
+	old, k := s.known, knownStore{Path: s.store.Path(), ID: meta.Namespace, Since: time.Now().UTC().Truncate(time.Second)}
+	if old.ID == k.ID {
+		k.Since = old.Since
+		if old.Path != k.Path && !old.exists() {
+			s.logger.Info("store was moved", "from", old.Path, "to", k.Path, "namespace", s.cfg.Namespace)
 		}
 	}
-	if err := k.note(s.cfg.KnownStores, s.known); err != nil {
+	if old == k {
+		return
+	}
+	if err := k.note(s.cfg.KnownStores, s.cfg.Namespace); err != nil {
 		s.logger.Warn("store not noted: if it is lost, a new one is made unnoticed", "store", s.store.String(), "error", err)
 	}
 }

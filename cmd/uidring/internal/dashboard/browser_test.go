@@ -166,7 +166,7 @@ func severalServers(t *testing.T, browser context.Context) {
 	if _, err := s.segments.All()[1].NextContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.await(segmentRows + " === 'invoices | not used yet | 0 | –, orders | 1 | 2 | 1,000'")
+	p.await(segmentRows + " === 'invoices | not used yet | 0 | –, orders | 1 | 1,999 | 1,000'")
 	p.do(chromedp.Evaluate[chromedp.Void]("for (const box of document.querySelectorAll('details')) box.open = true"))
 	p.await("document.querySelector('#readings-body tr') !== null")
 	p.scan("phone")

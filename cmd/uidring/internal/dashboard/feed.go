@@ -72,7 +72,7 @@ func (f *feed) read() {
 		f.rates(&values.point, r)
 	}
 	for _, s := range r.segments {
-		values.Segments = append(values.Segments, segmentStats{s.Name, s.Last, s.Ranges, s.Step, failure(s) != nil})
+		values.Segments = append(values.Segments, segmentStats{s.Name, s.Last, s.Remaining, s.Step, failure(s) != nil})
 	}
 	values.Verdict = judge(f.situation(r))
 	if values.Verdict.Title != notIssuing {
@@ -113,7 +113,7 @@ func (f *feed) situation(r *reading) situation {
 		unready:  f.cfg.API.Unready(), refusal: f.cfg.API.Refusal(),
 	}
 	for _, each := range r.segments {
-		if each.Ranges == 0 && failure(each) != nil {
+		if each.Remaining == 0 && failure(each) != nil {
 			s.segments, s.segmentErr = append(s.segments, each.Name), failure(each)
 		}
 	}
@@ -141,12 +141,11 @@ type stats struct {
 }
 
 type segmentStats struct {
-	Name   string `json:"name"`
-	Last   int64  `json:"last,string"` // 0: none yet
-	Ranges int    `json:"ranges"`
-	Step   int64  `json:"step,string"`
-
-	Failing bool `json:"failing"` // the last call for a range failed
+	Name      string `json:"name"`
+	Last      int64  `json:"last,string"` // 0: none yet
+	Remaining int64  `json:"remaining,string"`
+	Step      int64  `json:"step,string"`
+	Failing   bool   `json:"failing"` // the last call for a range failed
 }
 
 // failure returns the error of the last call for a range.

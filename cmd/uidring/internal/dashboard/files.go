@@ -14,19 +14,11 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// mediaType does not ask the mime package, whose answers depend on files of the machine.
-func mediaType(name string) string {
-	switch path.Ext(name) {
-	case ".html":
-		return "text/html; charset=utf-8"
-	case ".css":
-		return "text/css; charset=utf-8"
-	case ".js":
-		return "text/javascript; charset=utf-8"
-	case ".svg":
-		return "image/svg+xml"
-	}
-	return "text/plain; charset=utf-8" // licences
+// mediaTypes are by the ending of a name, and "" is for licences. The answers of the mime package
+// depend on files of the machine.
+var mediaTypes = map[string]string{
+	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+	".svg": "image/svg+xml", "": "text/plain; charset=utf-8",
 }
 
 // files returns the handler of every embedded file: assets/index.html is "/", the others have the
@@ -60,7 +52,7 @@ func file(name string, content []byte) http.HandlerFunc {
 	tag := fmt.Sprintf(`"%x"`, sha256.Sum256(content))
 	return func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Type", mediaType(name))
+		h.Set("Content-Type", mediaTypes[path.Ext(name)])
 		h.Set("Cache-Control", "no-cache")
 		h.Set("Content-Security-Policy", policy)
 		h.Set("Referrer-Policy", "no-referrer")

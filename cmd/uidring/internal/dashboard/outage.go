@@ -64,7 +64,7 @@ func (o outage) texts(store string) (title, detail string) {
 	case silence(o.err) != "":
 		return "Store unreachable", fmt.Sprintf("Store %s has not answered since %s Bring it back. Do not restart servers: a start needs the store.", store, since)
 	}
-	return "Store fails", fmt.Sprintf("Store %s has refused calls since %s", store, since)
+	return "Store fails", fmt.Sprintf("Store %s has refused calls since %s Correct that; the server then goes on by itself.", store, since)
 }
 
 const diskFull = "the disk is full"

@@ -106,7 +106,7 @@ func TestStreamEventsAreExact(t *testing.T) {
 			`"capacity":"65536","remaining":"40000","issued":"%d","retired":"3",` +
 			`"lastDelta":"1152921504606846977"}` + "\n\n"
 		const verdict = `{"verdict":{"level":"warn","title":"Issuing, lease window low","more":": 1 s left",` +
-			`"detail":"The store of worker IDs answers, but grants less than IDs are used. Expected for a moment in a burst.",` +
+			`"detail":"The store of worker IDs answers, but grants less than IDs are used. Expected for a moment in a burst; if it lasts, set a larger window.",` +
 			`"book":"https://github.com/uidring/uidring/blob/main/docs/OPERATIONS.md#uidringleasewindowlow"},`
 		want := "event: about\n" +
 			`data: {"version":"v1.2.3","host":"ids-1","namespace":"orders","tokens":true,"apiPort":"8080","store":"file:///ids","local":false,"started":946684800,` +

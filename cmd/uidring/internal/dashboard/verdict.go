@@ -37,7 +37,7 @@ const recently = 10 * time.Second
 type situation struct {
 	stats   cached.Stats
 	unready string // name of the problem of /readyz; "": none
-	refusal string // name of the problem of the last request for an ID; "": none
+	refusal string // name of the problem of the last request without IDs in the last seconds; "": none
 	store   string // of worker IDs
 	outage  outage // of the store
 	limits  limits
@@ -57,7 +57,7 @@ type reason struct{ title, detail, book string }
 var reasons = map[string]reason{
 	"":               {"requests get no IDs", "The log of the server says why.", "uidringrejectedtakes"},
 	"shutting-down":  {"shutting down", "The server was told to end, and finishes the requests under way.", ""},
-	"no-lease":       {"no worker ID is held", "The store has not renewed the lease. The log of the server says why.", "uidringleasewindowlow"},
+	"no-lease":       {"no worker ID is held", "The lease is used up or lost. The server tries to get another by itself; if that takes more than a minute, its log says why.", "uidringleasewindowlow"},
 	"too-far-ahead":  {"ID time is too far ahead", "Clients draw more IDs than the layout has per second. Add servers, or limit clients with rate.", "uidringahead"},
 	"time-exhausted": {"the layout has ended", "The time field of the IDs is used up. Migrate to another layout.", "a-layout-is-about-to-end"},
 }
@@ -111,21 +111,22 @@ const runBook = "https://github.com/uidring/uidring/blob/main/docs/OPERATIONS.md
 const notIssuing = "Not issuing"
 
 func noIDs(s situation) (verdict, bool) {
+	if s.issued > 0 && s.unready == "too-far-ahead" { // some requests get IDs, see refusing
+		return verdict{}, false
+	}
 	if s.unready == "" && (s.rejected == 0 || s.issued > 0) {
 		return verdict{}, false
 	}
-	title, why := notIssuing, reasonFor(s.unready)
-	switch {
-	case s.unready == "":
-		why = reasonFor(s.refusal)
-	case s.stats.Remaining > 0:
+	title, problem := notIssuing, cmp.Or(s.unready, s.refusal)
+	if s.unready == "shutting-down" {
 		title = "Not ready"
 	}
-	v := verdict{bad, title, ": " + why.title, why.detail, why.book}
-	if s.outage.err != nil && why == reasons["no-lease"] {
-		_, v.Detail = s.outage.texts(s.store)
+	why := reasonFor(problem)
+	if s.outage.err != nil && problem == "no-lease" {
+		why.title, why.detail = s.outage.texts(s.store)
+		why.title = strings.ToLower(why.title)
 	}
-	return v, true
+	return verdict{bad, title, ": " + why.title, why.detail, why.book}, true
 }
 
 func noStore(s situation) (verdict, bool) {
@@ -139,7 +140,7 @@ func noStore(s situation) (verdict, bool) {
 	case lasts <= 0:
 		v.Level, v.More = bad, ", "+count(s.stats.Remaining, "ID")+" left"
 	default:
-		v.More = ", IDs for " + brief(lasts)
+		v.More = ", IDs for another " + brief(lasts)
 		if lasts.Seconds() < s.limits.Lease {
 			v.Level = bad
 		}
@@ -148,10 +149,14 @@ func noStore(s situation) (verdict, bool) {
 }
 
 func refusing(s situation) (verdict, bool) {
+	rejected := s.rejected
+	if s.refusal != "" { // not every refused request reaches the generator
+		rejected = max(rejected, s.failed)
+	}
 	switch {
-	case s.rejected > 0:
-		v := verdict{warn, "Issuing, not to all", "", count(int(s.rejected), "call") + " in the last 10 s got no ID.", "uidringrejectedtakes"}
-		if s.refusal != "" {
+	case rejected > 0:
+		v := verdict{warn, "Issuing, not to all", "", count(int(rejected), "request") + " in the last 10 s got no ID.", "uidringrejectedtakes"}
+		if s.refusal != "" && s.refusal != "no-lease" { // which is over, see noIDs
 			why := reasonFor(s.refusal)
 			v.More, v.Detail, v.Book = ": "+why.title, v.Detail+" "+why.detail, why.book
 		}
@@ -172,16 +177,17 @@ func lowLease(s situation) (verdict, bool) {
 		return verdict{}, false
 	}
 	return verdict{warn, "Issuing, lease window low", ": " + brief(lasts) + " left",
-		"The store of worker IDs answers, but grants less than IDs are used. Expected for a moment in a burst.", "uidringleasewindowlow"}, true
+		"The store of worker IDs answers, but grants less than IDs are used. Expected for a moment in a burst; if it lasts, set a larger window.", "uidringleasewindowlow"}, true
 }
 
 func wrongTime(s situation) (verdict, bool) {
-	const detail = "IDs are unique all the same. The run book says when that is expected."
 	switch ahead := s.stats.Ahead; {
 	case ahead.Seconds() >= s.limits.Ahead:
-		return verdict{warn, "Issuing, far ahead of the clock", " by " + brief(ahead), detail, "uidringahead"}, true
+		return verdict{warn, "Issuing, far ahead of the clock", " by " + brief(ahead),
+			"IDs stay unique. If it falls, wait: a burst or an earlier server is the cause. If it grows, add servers. Check the clock of this host, too.", "uidringahead"}, true
 	case ahead.Seconds() < s.limits.Behind:
-		return verdict{warn, "Issuing, far behind the clock", " by " + brief(-ahead), detail, "uidringbehind"}, true
+		return verdict{warn, "Issuing, far behind the clock", " by " + brief(-ahead),
+			"IDs stay unique, and show a time that is too early: the machine was suspended, or its clock was set. If that matters, restart the server.", "uidringbehind"}, true
 	}
 	return verdict{}, false
 }

@@ -51,8 +51,7 @@ func (s *Server) badN(n string) *problem {
 	return badRequest.because("Parameter n is %q, allowed: 1 to %d.", excerpt(n), s.batch)
 }
 
-// draw answers with all n IDs, or one without n, or with a problem. HEAD draws no IDs, so its
-// answer has no Content-Length.
+// draw answers with all n IDs, or one without n, or with a problem.
 func (s *Server) draw(w http.ResponseWriter, r *http.Request, c *client, query url.Values, from *supply) *problem {
 	n, shape := 1, one
 	if query.Has("n") {
@@ -66,20 +65,15 @@ func (s *Server) draw(w http.ResponseWriter, r *http.Request, c *client, query u
 	if p != nil {
 		return p
 	}
-	if r.Method == http.MethodHead {
-		if p := c.spend(1); p != nil {
-			return p
-		}
-		w.Header().Set("Content-Type", f.contentType)
-		w.WriteHeader(http.StatusOK)
-		return nil
-	}
 	if p := c.spend(n); p != nil {
 		return p
 	}
 	b := s.batches.Get().(*batch)
 	defer s.batches.Put(b)
 	if err := from.reserve(r.Context(), b, n); err != nil {
+		if r.Context().Err() == nil {
+			from.refusal.Store(&shortage{err, time.Now()})
+		}
 		return ofTake(err)
 	}
 	c.drew(n)
@@ -125,9 +119,10 @@ type supply struct {
 	passing  error // the error of Reserve that a request waits for
 	pace     *pace
 	shortage atomic.Pointer[shortage] // nil: the last request got its IDs
+	refusal  atomic.Pointer[shortage] // of the last request that got none; nil: each got its IDs
 }
 
-// A shortage is the error with which an issuer rejected the last request for IDs.
+// A shortage is the error with which a request for IDs was refused.
 type shortage struct {
 	err error
 	at  time.Time

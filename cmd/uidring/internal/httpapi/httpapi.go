@@ -167,11 +167,11 @@ func (s *Server) Unready() string {
 	return ""
 }
 
-// Refusal returns the name of the problem that the last request for IDs was answered with because
-// the generator had none, or "" if the last request got its IDs.
+// Refusal returns the name of the problem that the last request without IDs was answered with in
+// the last 10 s, since there were none, or "" if all requests got their IDs.
 func (s *Server) Refusal() string {
-	if short := s.shortage.Load(); short != nil {
-		return ofTake(short.err).name
+	if last := s.refusal.Load(); last != nil && time.Since(last.at) < 10*time.Second {
+		return ofTake(last.err).name
 	}
 	return ""
 }

@@ -29,7 +29,7 @@ type route struct {
 	handle  handler
 	open    bool     // needs no token
 	clients *clients // whose tokens it needs; nil: clients for IDs
-	draws   bool     // allows POST
+	draws   bool     // allows POST in place of HEAD, which an answer with new IDs could not match
 	own     bool     // handle checks the method and the body itself
 	places  *places  // bounds requests under way; nil: none
 	usage   usage
@@ -163,9 +163,13 @@ func (t *route) answer(w *statusWriter, r *http.Request) *problem {
 		return p
 	}
 	if !t.own {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead && (r.Method != http.MethodPost || !t.draws) {
-			w.Header().Set("Allow", t.methods())
-			return badMethod.because("The method is %s, allowed: %s.", excerpt(r.Method), t.methods())
+		other := http.MethodHead
+		if t.draws {
+			other = http.MethodPost
+		}
+		if r.Method != http.MethodGet && r.Method != other {
+			w.Header().Set("Allow", "GET, "+other)
+			return badMethod.because("The method is %s, allowed: GET, %s.", excerpt(r.Method), other)
 		}
 		if r.ContentLength != 0 {
 			w.Header().Set("Connection", "close") // instead of reading the body
@@ -187,13 +191,6 @@ func (t *route) answer(w *statusWriter, r *http.Request) *problem {
 		}
 	}
 	return t.handle(w, r, c)
-}
-
-func (t *route) methods() string {
-	if t.draws {
-		return "GET, HEAD, POST"
-	}
-	return "GET, HEAD"
 }
 
 // audit logs the first refused token of an episode.

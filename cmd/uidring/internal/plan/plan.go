@@ -1,4 +1,4 @@
-// Package plan finds layouts that are sufficient for a workload, and the room that they leave.
+// Package plan finds layouts that are sufficient for a workload.
 package plan
 
 import (
@@ -13,16 +13,14 @@ import (
 
 // A Need is a workload. All fields but Datacenters describe the largest datacenter.
 type Need struct {
-	Rate           float64 // sustained IDs per second of all processes together
-	Processes      int64   // running at once
-	RestartsPerDay float64 // starts per day of all processes together
-	Years          float64 // of 365.25 days, from Start on
-	Datacenters    int64
-	Start          time.Time // time of the first ID
+	Rate        float64 // sustained IDs per second of all processes together
+	Processes   int64   // running at once
+	Years       float64 // of 365.25 days, from Start on
+	Datacenters int64
+	Start       time.Time // time of the first ID
 }
 
 const (
-	day  = 24 * time.Hour
 	year = 365.25 * 24 * time.Hour
 	// mostYears is the longest span that a time.Duration holds.
 	mostYears = 290
@@ -38,30 +36,14 @@ func (n Need) Check() error {
 	}
 	check("rate", n.Rate, 0, 1e18, "0 to 1e18 IDs a second")
 	check("processes", float64(n.Processes), 1, 1e12, "1 to 1e12")
-	check("restarts-per-day", n.RestartsPerDay, 0, 1e12, "0 to 1e12")
 	check("years", n.Years, math.SmallestNonzeroFloat64, mostYears, fmt.Sprintf("above 0, at most %d", mostYears))
 	check("datacenters", float64(n.Datacenters), 1, 1e12, "1 to 1e12")
 	return errors.Join(errs...)
 }
 
-// A Source is a kind of worker IDs.
-type Source string
-
-const (
-	// Leased worker IDs are used again. A killed process keeps its worker ID for two windows while
-	// its successor takes another: the layout needs twice as many worker IDs as processes.
-	Leased Source = "leased"
-	// Disposable worker IDs are used for one start each, from 1 on.
-	Disposable Source = "disposable"
-)
-
-// workers returns the number of worker IDs that the need takes.
-func (n Need) workers(source Source) float64 {
-	if source == Leased {
-		return 2 * float64(n.Processes)
-	}
-	return float64(n.Processes) + math.Ceil(n.RestartsPerDay*n.Years*float64(year)/float64(day))
-}
+// workers returns the number of leased worker IDs that the need takes. A killed process keeps its
+// worker ID for two windows while its successor takes another.
+func (n Need) workers() float64 { return 2 * float64(n.Processes) }
 
 // end returns the time until which the layout has to last.
 func (n Need) end() time.Time { return n.Start.Add(time.Duration(n.Years * float64(year))) }
@@ -69,34 +51,23 @@ func (n Need) end() time.Time { return n.Start.Add(time.Duration(n.Years * float
 // perProcess returns the rate of one process.
 func (n Need) perProcess() float64 { return n.Rate / float64(n.Processes) }
 
-// A Verdict is the result of Judge.
+// A Verdict is the result of Judge, with the number of values of each field.
 type Verdict struct {
 	Layout      bitsalloc.Layout `json:"layout"`
-	Source      Source           `json:"workerIds"`
-	Ends        time.Time        `json:"ends"` // when delta or the worker IDs are used up, whichever is first
-	Workers     Room             `json:"workers"`
-	Datacenters Room             `json:"datacenters"`
-	Rate        Room             `json:"ratePerProcess"` // IDs per second of one process
+	Ends        time.Time        `json:"ends"` // when delta is used up
+	Workers     float64          `json:"workers"`
+	Datacenters float64          `json:"datacenters"`
+	Rate        float64          `json:"ratePerProcess"` // IDs per second of one process
 	Faults      []string         `json:"faults"`         // why the layout is not sufficient; none: it is
 }
 
-// Room is the number of values that a need takes of a field, and the number that the field has.
-type Room struct {
-	Needed float64 `json:"needed"`
-	Has    float64 `json:"has"`
-}
-
-// Left returns the unused part of the field in percent, below 0 if the field is too small.
-func (r Room) Left() float64 { return 100 * (r.Has - r.Needed) / r.Has }
-
 // Judge compares the fields of an allocator with a need.
-func (n Need) Judge(alloc *bitsalloc.Allocator, source Source) Verdict {
+func (n Need) Judge(alloc *bitsalloc.Allocator) Verdict {
 	v := Verdict{
-		Layout: alloc.Layout(), Source: source, Ends: alloc.Expires(),
-		Workers:     Room{n.workers(source), float64(alloc.MaxWorkerID() + 1)},
-		Datacenters: Room{float64(n.Datacenters), float64(alloc.MaxDatacenterID() + 1)},
-		Faults:      []string{},
-		Rate:        Room{n.perProcess(), float64(alloc.MaxSequence()+1) / alloc.Layout().Unit.Seconds()},
+		Layout: alloc.Layout(), Ends: alloc.Expires(),
+		Workers: float64(alloc.MaxWorkerID() + 1), Datacenters: float64(alloc.MaxDatacenterID() + 1),
+		Rate:   float64(alloc.MaxSequence()+1) / alloc.Layout().Unit.Seconds(),
+		Faults: []string{},
 	}
 	fault := func(format string, args ...any) { v.Faults = append(v.Faults, fmt.Sprintf(format, args...)) }
 	if n.Start.Before(alloc.Epoch()) {
@@ -105,48 +76,29 @@ func (n Need) Judge(alloc *bitsalloc.Allocator, source Source) Verdict {
 	if v.Ends.Before(n.end()) {
 		fault("its time ends in %s", v.Ends.Format("2006-01"))
 	}
-	if source == Disposable {
-		v.Workers.Has-- // 0 is never assigned
-		if spent := n.spent(v.Workers.Has); spent.Before(v.Ends) {
-			v.Ends = spent
-		}
+	if n.workers() > v.Workers {
+		fault("%.0f worker IDs, needs %.0f", v.Workers, n.workers())
 	}
-	if v.Workers.Needed > v.Workers.Has {
-		fault("%.0f worker IDs, needs %.0f", v.Workers.Has, v.Workers.Needed)
+	if float64(n.Datacenters) > v.Datacenters {
+		fault("%.0f datacenters, needs %d", v.Datacenters, n.Datacenters)
 	}
-	if v.Datacenters.Needed > v.Datacenters.Has {
-		fault("%.0f datacenters, needs %.0f", v.Datacenters.Has, v.Datacenters.Needed)
-	}
-	if v.Rate.Needed > v.Rate.Has {
-		fault("%.0f IDs a second of a process, needs %.0f", v.Rate.Has, math.Ceil(v.Rate.Needed))
+	if n.perProcess() > v.Rate {
+		fault("%.0f IDs a second of a process, needs %.0f", v.Rate, math.Ceil(n.perProcess()))
 	}
 	return v
-}
-
-// spent returns the time when disposable worker IDs are used up.
-func (n Need) spent(workers float64) time.Time {
-	days := (workers - float64(n.Processes)) / n.RestartsPerDay
-	if !(days*float64(day) < mostYears*float64(year)) { // also without restarts
-		return n.Start.Add(mostYears * year)
-	}
-	return n.Start.Add(time.Duration(max(days, 0) * float64(day)))
 }
 
 // Fit returns a layout for a need: each field is as wide as necessary, and the spare bits go to
 // sequence, worker and delta in turn. If 63 bits are not enough, the error names the bits that each
 // field takes.
-func (n Need) Fit(unit time.Duration, epoch time.Time, source Source) (bitsalloc.Layout, error) {
+func (n Need) Fit(unit time.Duration, epoch time.Time) (bitsalloc.Layout, error) {
 	units := math.Ceil(float64(n.end().UnixMilli()-epoch.UnixMilli()) / float64(unit.Milliseconds()))
-	workers := n.workers(source)
-	if source == Disposable {
-		workers++ // 0 is never assigned
-	}
 	delta, datacenter := max(1, width(units)), width(float64(n.Datacenters))
-	worker, sequence := width(workers), width(n.perProcess()*unit.Seconds())
+	worker, sequence := width(n.workers()), width(n.perProcess()*unit.Seconds())
 	spare := 63 - delta - datacenter - worker - sequence
 	if spare < 0 {
-		return bitsalloc.Layout{}, fmt.Errorf("plan: no layout is sufficient with %s worker IDs: delta takes %d bits, datacenter %d, worker %d, sequence %d: %d, "+
-			"allowed: 63; more processes at a lower rate each, a later epoch or fewer years take less", source, delta, datacenter, worker, sequence, 63-spare)
+		return bitsalloc.Layout{}, fmt.Errorf("plan: no layout is sufficient: delta takes %d bits, datacenter %d, worker %d, sequence %d: %d, "+
+			"allowed: 63; more processes at a lower rate each, a later epoch or fewer years take less", delta, datacenter, worker, sequence, 63-spare)
 	}
 	return bitsalloc.Layout{DeltaBits: uint8(delta + spare/3), DatacenterBits: uint8(datacenter), WorkerBits: uint8(worker + (spare+1)/3),
 		SequenceBits: uint8(sequence + (spare+2)/3), Unit: unit}, nil

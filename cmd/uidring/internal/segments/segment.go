@@ -3,8 +3,6 @@ package segments
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,9 +21,6 @@ type Segment struct {
 	answered chan struct{}         // closed when state is set for the first time
 	state    atomic.Pointer[state] // nil: the first attempt has not ended
 	last     atomic.Int64          // the largest ID issued
-
-	mu   sync.Mutex
-	ends []int64 // the last IDs of the ranges that may have IDs left
 }
 
 // A state is a generator, or the error of the last attempt to make it.
@@ -119,41 +114,22 @@ func (s *Segment) issued(id int64) {
 	}
 }
 
-// fetched notes a range.
-func (s *Segment) fetched(info segment.FetchedInfo) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ends = append(s.left(), info.Range.Last)
-}
-
-// left returns the ends above the last ID.
-func (s *Segment) left() []int64 {
-	last := s.last.Load()
-	return slices.DeleteFunc(s.ends, func(end int64) bool { return end <= last })
-}
-
 // Stats is the state of a segment.
 type Stats struct {
-	Name   string
-	Last   int64 // the largest ID that this process has issued; 0: none yet
-	Ranges int   // ranges that have IDs left
-	Step   int64 // size of the next range; 0 before the first range
+	Name string
+	Last int64 // the largest ID that this process has issued; 0: none yet
+	Step int64 // size of the next range; 0 before the first range
 	segment.Stats
 }
 
 // Stats returns a snapshot.
 func (s *Segment) Stats() Stats {
-	stats := Stats{Name: s.cfg.Name}
+	stats := Stats{Name: s.cfg.Name, Last: s.last.Load()}
 	if b := s.state.Load(); b != nil && b.generator != nil {
 		stats.Stats = b.generator.Stats()
 		stats.Step = stats.Sources[0].Step
 	} else if b != nil {
 		stats.Sources = []segment.SourceStats{{Err: b.err}}
 	}
-	stats.Last = s.last.Load()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ends = s.left()
-	stats.Ranges = len(s.ends)
 	return stats
 }

@@ -29,7 +29,7 @@ func New(names []string, source segment.Source, logger *slog.Logger) *Set {
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		s := &Segment{set: t, answered: make(chan struct{})}
-		s.cfg = segment.Config{Name: name, Source: source, OnEmpty: segment.Reject, Logger: logger, Trace: segment.Trace{Fetched: s.fetched}}
+		s.cfg = segment.Config{Name: name, Source: source, OnEmpty: segment.Reject, Logger: logger}
 		t.list = append(t.list, s)
 	}
 	return t

@@ -24,6 +24,7 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 	"github.com/uidring/uidring/internal/test/testgen"
 	"github.com/uidring/uidring/internal/test/testserver"
+	"github.com/uidring/uidring/schema"
 )
 
 // password has every character that means something in a URL or in a driver's own form.
@@ -232,7 +233,7 @@ func TestCreateBucketNeedsReplicas(t *testing.T) {
 func use(t *testing.T, s *storeurl.Store) {
 	t.Helper()
 	for range 2 {
-		if _, err := s.Create(t.Context()); err != nil {
+		if _, err := s.Create(t.Context(), schema.Leases, schema.Segments); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -247,6 +248,12 @@ func use(t *testing.T, s *storeurl.Store) {
 	rows, err := s.List(t.Context())
 	if err != nil || len(rows) == 0 || rows[0].Version == 0 {
 		t.Errorf("List = %+v, %v, want the row that was used", rows, err)
+	}
+	if counters, err := s.SegmentSource(true); err == nil {
+		r, err := counters.Advance(t.Context(), "orders", 10)
+		if again, errAgain := counters.Advance(t.Context(), "orders", 1); errors.Join(err, errAgain) != nil || again.First <= r.Last {
+			t.Errorf("Advance = %+v, %v, then %+v, %v", r, err, again, errAgain)
+		}
 	}
 }
 

@@ -244,9 +244,9 @@ $('readings').addEventListener('toggle', table);
 
 function segments(all) {
   $('segments').hidden = all.length === 0;
-  rows($('segments-body'), all.map(({name, last, ranges, step, failing}) =>
-    [name, last !== '0' ? integer(last) : failing ? '–' : 'not used yet', integer(ranges), step === '0' ? '–' : integer(step)]));
-  all.forEach(({ranges, failing}, i) => $('segments-body').children[i].children[2].classList.toggle('bad', failing && ranges === 0));
+  rows($('segments-body'), all.map(({name, last, remaining, step, failing}) =>
+    [name, last !== '0' ? integer(last) : failing ? '–' : 'not used yet', integer(remaining), step === '0' ? '–' : integer(step)]));
+  all.forEach(({remaining, failing}, i) => $('segments-body').children[i].children[2].classList.toggle('bad', failing && remaining === '0'));
 }
 
 function worker(stats) {
