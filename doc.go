@@ -33,6 +33,8 @@
 //     conditional writes, [github.com/uidring/uidring/assigner/leasestore] is the contract of
 //     stores, and [github.com/uidring/uidring/assigner/assignertest] tests them.
 //   - [github.com/uidring/uidring/bitsalloc]: packs and parses IDs.
+//   - [github.com/uidring/uidring/publicid]: public faces of IDs, masked with a key, and IDs spread
+//     over the ranges of a sharded database.
 //   - [github.com/uidring/uidring/ringbuffer]: the lock-free ring by itself.
 //   - [github.com/uidring/uidring/metrics]: Stats for monitoring, with
 //     [github.com/uidring/uidring/metrics/prometheus] and

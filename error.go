@@ -23,7 +23,7 @@ var (
 // the methods of ID and of the parsers are of type *InvalidError. errors.Is finds the kind in it,
 // errors.AsType its fields.
 type InvalidError struct {
-	Form    string // the expected form: "decimal", "base32", "base62", "JSON" or "SQL"
+	Form    string // the expected form: "decimal", "base32", "base62", "JSON" or "SQL"; in package publicid the kind of ID
 	Given   string // the input; if it is longer than 64 bytes, its first 64 and "…"
 	Fault   string // the mistake in it, such as "12 bytes long"
 	Allowed string // the input allowed
@@ -121,12 +121,13 @@ func excerpt(given string) string {
 	return strings.Clone(given)
 }
 
-// A FieldError is a mistake in the Config of a generator of package cached, defaultgen or segment.
+// A FieldError is a mistake in the Config of a generator of package cached, defaultgen or segment,
+// or in an argument of package publicid.
 type FieldError struct {
 	Field   string // the name of the field
 	Given   string // its value
 	Allowed string // the values allowed; empty if Reason names them
-	Reason  error  // ErrInvalidConfig of the package; without Allowed, bitsalloc.ErrInvalidLayout or ErrTimeExhausted
+	Reason  error  // ErrInvalidConfig of the package, publicid.ErrInvalid; without Allowed, bitsalloc.ErrInvalidLayout or ErrTimeExhausted
 }
 
 func (e *FieldError) Error() string {

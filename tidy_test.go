@@ -28,6 +28,7 @@ var mayImport = map[string]string{
 	"segment":     "uidring ringbuffer internal/generator",
 	"backdate":    "bitsalloc assigner internal/keeper",
 	"metrics":     "assigner cached defaultgen segment",
+	"publicid":    "uidring",
 	"uidringtest": "uidring assigner",
 
 	"assigner/kvassigner":     "assigner assigner/leasestore segment golang.org/x/sync/errgroup",

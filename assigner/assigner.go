@@ -75,8 +75,8 @@ type Lease interface {
 	// ErrWorkerRowLost ends the lease; do not renew it again. The holder of a fenced grant may go
 	// on up to Limit, because its successor starts above it; call Grant again, since the lease may
 	// have lowered Limit. It must stop at once and drop prepared IDs when the grant has no fence,
-	// or when the error is also ErrFenceRegressed, ErrRowMissing or ErrNamespaceRecreated of
-	// package leasestore. After any other error the lease stands as it was.
+	// or when the error is also ErrFenceRegressed or ErrRowMissing of package leasestore. After any
+	// other error the lease stands as it was.
 	Renew(ctx context.Context, used, want int64) error
 	// Release gives the worker ID back; used is the highest delta of which the holder issued IDs.
 	Release(ctx context.Context, used int64) error

@@ -1,6 +1,7 @@
 package assigner
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -15,6 +16,7 @@ type terms struct {
 	*leaser
 	domain Domain
 	alloc  *bitsalloc.Allocator
+	here   fencedKey // of Fenced
 }
 
 // window returns LeaseConfig.Window, at least one unit.
@@ -57,29 +59,25 @@ type bounds struct {
 
 // look reads the server's status and this host's clock. It returns an error for a store with
 // faults, and when the clocks disagree.
-func (t *terms) look(ctx context.Context) (bounds, error) {
-	status, err := t.store.Status(ctx)
-	if err != nil {
-		return bounds{}, fmt.Errorf("assigner: read the status of the store: %w", err)
+func (t *terms) look(ctx context.Context) (b bounds, err error) {
+	b.terms = t
+	if b.status, err = t.store.Status(ctx); err != nil {
+		return b, fmt.Errorf("assigner: read the status of the store: %w", err)
 	}
-	if len(status.Faults) > 0 && !t.cfg.AllowUndurable {
-		return bounds{}, fmt.Errorf("%w: %s; correct the settings, or set AllowUndurable to accept the risk", leasestore.ErrNotDurable, strings.Join(status.Faults, "; "))
+	if len(b.status.Faults) > 0 && !t.cfg.AllowUndurable {
+		return b, fmt.Errorf("%w: %s; correct the settings, or set AllowUndurable to accept the risk", leasestore.ErrNotDurable, strings.Join(b.status.Faults, "; "))
 	}
-	now := t.domain.Now()
-	bound := t.cfg.MaxSkew + t.domain.Layout.Unit
-	if skew := t.alloc.Time(now).Sub(status.Now); skew.Abs() > bound {
-		side := "ahead of"
-		if skew < 0 {
-			side = "behind"
-		}
-		return bounds{}, fmt.Errorf("%w: this host is %v %s the store, allowed: %v either way; correct the clock that is wrong",
-			leasestore.ErrClockSkew, skew.Abs(), side, t.cfg.MaxSkew)
+	b.now = t.domain.Now()
+	here, store, bound := t.alloc.Time(b.now), b.status.Now, t.cfg.MaxSkew+t.domain.Layout.Unit
+	switch behind := b.status.Seen.Sub(store); {
+	case here.Sub(store).Abs() > bound:
+		return b, fmt.Errorf("%w: it is %s on this host and %s in the store, allowed: a difference of %v; correct the clock that is wrong",
+			leasestore.ErrClockSkew, stamp(here), stamp(store), t.cfg.MaxSkew)
+	case behind > bound:
+		return b, fmt.Errorf("%w: the store was last written at %s, and it is %s here, %v earlier, allowed: %v; correct the "+
+			"clock that is wrong, here or on the host that wrote", leasestore.ErrClockSkew, stamp(b.status.Seen), stamp(store), behind, t.cfg.MaxSkew)
 	}
-	if behind := status.Seen.Sub(status.Now); behind > bound {
-		return bounds{}, fmt.Errorf("%w: the store was last written at %s, and it is %s here, %v earlier, allowed: %v; correct the "+
-			"clock that is wrong, here or on the host that wrote", leasestore.ErrClockSkew, stamp(status.Seen), stamp(status.Now), behind, t.cfg.MaxSkew)
-	}
-	return bounds{t, status, now}, nil
+	return b, nil
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
@@ -97,13 +95,10 @@ func (b *bounds) reach(delta, span int64) int64 {
 // lead returns how far ahead of the clock the fence of a free row may lie. The default on a store
 // with an identity is the lead that a holder leaves behind if it keeps to the clock.
 func (b *bounds) lead() time.Duration {
-	switch {
-	case b.cfg.MaxLead > 0:
-		return b.cfg.MaxLead
-	case b.status.Identity != "" && !b.status.Lossy:
-		return 2 * b.window()
+	if b.status.Identity != "" && !b.status.Lossy {
+		return cmp.Or(b.cfg.MaxLead, 2*b.window())
 	}
-	return 24 * time.Hour
+	return cmp.Or(b.cfg.MaxLead, 24*time.Hour)
 }
 
 // farthest returns the highest fence of a row that a claim may take. fence is the namespace's.

@@ -21,7 +21,8 @@ type claim struct {
 	began  instant
 	meta   leasestore.Meta
 
-	herd
+	raced   int   // rows lost to other processes
+	stuck   int   // new worker IDs lost since another process has moved the counter
 	ahead   int   // expired rows with fences too far ahead of the clock
 	nearest int64 // the lowest fence of these rows
 }
@@ -39,44 +40,47 @@ func (c *claim) run() (l *lease, err error) {
 		return nil, err
 	}
 	c.compareNamespaces()
+	if c.source != nil {
+		if err := c.reserve(); err != nil {
+			return nil, err
+		}
+	}
 	if l, err := c.resume(); l != nil || err != nil {
 		return l, err
 	}
-	if c.source != nil {
-		return c.fixed()
-	}
-	return c.free()
+	l, err = c.compete()
+	return l, c.blame(err)
 }
 
-// free takes a worker ID that no process holds. It tries again as long as other processes are
-// faster, and waits with backoff unless the counter of worker IDs has moved.
-func (c *claim) free() (*lease, error) {
-	for try := 0; ; try++ {
-		raced, next := c.raced, c.meta.NextWorkerID
-		l, err := c.tryFree()
-		switch {
-		case l != nil || err != nil:
-			return l, c.blame(err)
-		case c.raced == raced: // all have been given out, or fresh would have tried one
-			return nil, c.none()
-		case c.meta.NextWorkerID == next:
+// compete tries rows as long as other processes are faster, and waits with backoff unless the
+// counter of worker IDs has moved.
+func (c *claim) compete() (*lease, error) {
+	for try := 0; c.ctx.Err() == nil; try++ {
+		candidates, next := c.free, c.meta.NextWorkerID
+		if c.source != nil {
+			candidates = c.fixed
+		}
+		rows, err := candidates()
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			if l, err := c.take(row); l != nil || err != nil {
+				return l, err
+			}
+		}
+		if c.meta.NextWorkerID == next {
 			c.pause(c.ctx, try)
 		}
+		next = c.meta.NextWorkerID
 		if err := c.loadMeta(); err != nil {
-			return nil, c.blame(err)
+			return nil, err
+		}
+		if c.meta.NextWorkerID != next {
+			c.stuck = 0
 		}
 	}
-}
-
-// tryFree returns neither a lease nor an error when it finds no worker ID.
-func (c *claim) tryFree() (*lease, error) {
-	if l, err := c.recycled(c.newFirst); l != nil || err != nil {
-		return l, err
-	}
-	if l, err := c.fresh(); l != nil || err != nil || !c.newFirst || !c.usedUp() {
-		return l, err
-	}
-	return c.recycled(false)
+	return nil, c.ctx.Err()
 }
 
 // usedUp reports whether all worker IDs of the layout have been given out.
@@ -101,192 +105,164 @@ func (c *claim) outOfBounds(fence int64, rows string, args ...any) error {
 }
 
 const (
-	// candidates is the number of expired rows that a claim reads at first, enough for processes
-	// that start at once to try different rows.
-	candidates = 256
+	// listed is the number of expired rows that a claim reads at first, enough for processes that
+	// start at once to try different rows.
+	listed = 256
 	// attempts is the number of rows that it tries in a round: if all of them are lost, there are
 	// more processes than rows.
 	attempts = 8
 )
 
-// recycled takes an expired row. With spare it takes only rows that were created for others and
-// never claimed: every claim has an owner. It prefers a fence in the past. It reads more rows only
+// free returns expired rows, and last the next worker ID that was never given out, or an error if
+// there are none. While there are new worker IDs, Auto takes only spares. It reads more rows only
 // when all rows that it has read are unusable.
-func (c *claim) recycled(spare bool) (*lease, error) {
-	for n := candidates; ; n *= 8 {
+func (c *claim) free() ([]leasestore.Row, error) {
+	for n := listed; ; n *= 8 {
 		rows, err := c.store.Expired(c.ctx, n)
 		if err != nil {
 			return nil, fmt.Errorf("assigner: list the expired rows: %w", err)
 		}
-		more := len(rows) == n
-		if spare {
-			rows = slices.DeleteFunc(slices.Clone(rows), func(r leasestore.Row) bool { return r.Token != "" || r.Owner != "" })
-		}
 		usable := c.usable(rows)
-		for _, row := range usable[:min(attempts, len(usable))] {
-			if l, err := c.take(row); l != nil || err != nil {
-				return l, err
-			}
+		if len(usable) == 0 && len(rows) == n {
+			continue
 		}
-		if len(usable) > 0 || !more {
-			return nil, nil
+		usable = usable[:min(attempts, len(usable))]
+		if !c.usedUp() {
+			usable = append(usable, leasestore.Row{WorkerID: c.meta.NextWorkerID})
 		}
+		if len(usable) == 0 {
+			return nil, c.none()
+		}
+		return usable, nil
 	}
 }
 
-// usable returns the rows that may be taken: first rows with fences in the past, last rows that
-// need a quarantine. It counts the rows whose fence is too far ahead. It leaves rows that are not
-// counted yet to fresh, since the worker ID of such a row would be given out again if the row were
-// deleted.
-func (c *claim) usable(rows []leasestore.Row) []leasestore.Row {
-	var past, future, suspect []leasestore.Row
+// usable returns the rows that may be taken, by rank. It counts the rows whose fence is too far
+// ahead. It leaves out rows that are not counted yet, since the worker ID of such a row would be
+// given out again if the row were deleted.
+func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row) {
 	c.ahead, c.nearest = 0, math.MaxInt64
 	for _, row := range rows {
 		switch {
 		case row.Expires.After(c.status.Now), row.WorkerID > c.domain.MaxWorkerID(), row.WorkerID >= c.meta.NextWorkerID:
+		case c.newFirst && !spare(row) && !c.usedUp():
 		case row.Fence > c.farthest(c.meta.Fence):
 			c.ahead++
 			c.nearest = min(c.nearest, row.Fence)
-		case c.suspicion(row) != "":
-			suspect = append(suspect, row)
-		case row.Fence > c.now:
-			future = append(future, row)
 		default:
-			past = append(past, row)
+			usable = append(usable, row)
 		}
 	}
-	// Use a random order, so that processes that start at once try different rows.
-	for _, rows := range [][]leasestore.Row{past, future, suspect} {
-		c.shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-	}
-	// Sort by the nearest fence, in windows: in units, all processes would try the same row.
-	slices.SortStableFunc(future, func(a, b leasestore.Row) int {
-		return cmp.Compare((a.Fence-c.now)/c.units(), (b.Fence-c.now)/c.units())
-	})
-	return slices.Concat(past, future, suspect)
+	// In each rank use a random order, so that processes that start at once try different rows.
+	c.shuffle(len(usable), func(i, j int) { usable[i], usable[j] = usable[j], usable[i] })
+	slices.SortStableFunc(usable, func(a, b leasestore.Row) int { return cmp.Compare(c.rank(a), c.rank(b)) })
+	return usable
 }
 
-// fresh takes the next worker ID that was never given out. It creates the row first: of several
-// processes that want the same worker ID, one succeeds. Then it raises the counter, which therefore
-// never passes a worker ID without a row. If the process ends in between, other processes count the
-// row, and take it after it has expired.
-func (c *claim) fresh() (*lease, error) {
-	if c.usedUp() {
-		return nil, nil
+// rank returns how many windows the fence of a row is ahead of the clock, begun windows included:
+// in units, all processes would try the same row. Spares of Auto come first, and rows that need a
+// quarantine last.
+func (c *claim) rank(row leasestore.Row) int64 {
+	switch {
+	case c.suspicion(row) != "":
+		return math.MaxInt64
+	case c.newFirst && spare(row):
+		return -1
 	}
-	number := c.meta.NextWorkerID
-	l, ok, err := c.swap(leasestore.Row{WorkerID: number})
-	if err != nil {
-		return nil, err
-	}
-	if !ok {
-		return nil, c.lose(number)
-	}
-	if _, err := c.count(number + 1 + c.createSpares(number+1)); err != nil {
-		l.giveUp()
-		return nil, err
-	}
-	return c.confirm(l)
+	return (max(row.Fence-c.now, 0) + c.units() - 1) / c.units()
 }
 
-// count raises the counter of worker IDs to next, unless another process has. It reports whether it
-// did.
-func (c *claim) count(next int64) (counted bool, err error) {
+// spare reports whether a row was created for other processes and never claimed: every claim has an
+// owner.
+func spare(row leasestore.Row) bool { return row.Token == "" && row.Owner == "" }
+
+// count raises the counter of worker IDs to next, unless another process has.
+func (c *claim) count(next int64) error {
 	for try := 0; c.meta.NextWorkerID < next; try++ {
 		meta := c.meta
 		meta.NextWorkerID = next
-		if counted, err = c.swapMeta(meta); err != nil {
-			return false, fmt.Errorf("assigner: count the worker IDs: %w", err)
+		if _, err := c.swapMeta(meta); err != nil {
+			return err
 		}
 		if c.meta.NextWorkerID < next {
 			c.pause(c.ctx, try)
 		}
 	}
-	return counted, nil
+	return nil
 }
 
-// fixed takes the worker ID that the source of Fenced gives, unless another owner holds it.
-func (c *claim) fixed() (*lease, error) {
-	workerID, err := c.given()
+// fixed returns the row of the reserved worker ID, unless another owner holds it.
+func (c *claim) fixed() ([]leasestore.Row, error) {
+	row, err := c.store.Load(c.ctx, c.here.workerID)
 	if err != nil {
+		return nil, fmt.Errorf("assigner: read row %d: %w", c.here.workerID, err)
+	}
+	if err := c.taken(row); err != nil {
 		return nil, err
 	}
-	end, err := c.reserve(workerID)
-	if err != nil {
-		return nil, err
+	if row.Fence > c.farthest(c.meta.Fence) {
+		return nil, c.outOfBounds(row.Fence, "the fence of row %d is", c.here.workerID)
 	}
-	defer end()
-	for c.ctx.Err() == nil {
-		row, err := c.store.Load(c.ctx, workerID)
-		if err != nil {
-			return nil, fmt.Errorf("assigner: read row %d: %w", workerID, err)
-		}
-		if err := c.taken(row); err != nil {
-			return nil, err
-		}
-		if row.Fence > c.farthest(c.meta.Fence) {
-			return nil, c.outOfBounds(row.Fence, "the fence of row %d is", workerID)
-		}
-		row.WorkerID = workerID
-		if l, err := c.take(row); l != nil || err != nil {
-			c.enter(l)
-			return l, err
-		}
-	}
-	return nil, c.ctx.Err()
-}
-
-// given returns the worker ID of the source of Fenced.
-func (c *claim) given() (int64, error) {
-	l, err := c.source.Assign(c.ctx, c.domain)
-	if err != nil {
-		return 0, err
-	}
-	g, first, last := l.Grant(), c.cfg.FirstWorkerID, c.domain.MaxWorkerID()
-	switch {
-	case g.Guarantee != GuaranteeDerived:
-		return 0, errors.Join(fmt.Errorf("assigner: Fenced: source grants a worker ID that is %v, allowed: %v; use that assigner by itself",
-			g.Guarantee, GuaranteeDerived), l.Release(c.ctx, 0))
-	case g.WorkerID < first || g.WorkerID > last:
-		return 0, fmt.Errorf("%w: %d from the source of Fenced, allowed with FirstWorkerID %d: %d to %d", ErrWorkerOutOfRange, g.WorkerID, first, first, last)
-	}
-	return g.WorkerID, nil
+	row.WorkerID = c.here.workerID
+	return []leasestore.Row{row}, nil
 }
 
 // take claims a row that was read as old and confirms the claim. It returns neither a lease nor an
 // error when another process was faster.
+//
+// Of a new worker ID it creates the row first: of several processes that want the same worker ID,
+// one succeeds. Then it raises the counter, which therefore never passes a worker ID without a row.
+// If the process ends in between, other processes count the row, and take it after it has expired.
 func (c *claim) take(old leasestore.Row) (*lease, error) {
-	l, ok, err := c.swap(old)
-	if err != nil {
+	fresh := old.Version == 0 && c.source == nil
+	l, err := c.swap(old)
+	switch {
+	case err == nil && l == nil && fresh:
+		return nil, c.lose(old.WorkerID)
+	case l == nil:
 		return nil, err
+	case fresh:
+		err = c.count(old.WorkerID + 1 + c.createSpares(old.WorkerID+1))
+	}
+	if err == nil {
+		err = c.confirm(l)
+	}
+	switch {
+	case err != nil: // free the row, or it is free when it expires
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = l.Release(ctx, 0)
+		return nil, err
+	case l.quarantine != nil:
+		return nil, c.keep(l, l.remains(c.status))
+	}
+	return l, nil
+}
+
+// swap claims a row that was read as old. It returns neither a lease nor an error when the row has
+// changed since. The range that it grants starts above the fence in the predicate of the swap.
+func (c *claim) swap(old leasestore.Row) (*lease, error) {
+	l, ttl := c.grant(old)
+	ok, err := c.store.Swap(c.ctx, old, l.row, ttl)
+	if err != nil {
+		found, err := storecall.Swapped(ok, err, old, l.row, l.load(c.ctx))
+		if err != nil {
+			return nil, fmt.Errorf("assigner: claim row %d: %w", old.WorkerID, err)
+		}
+		ok = found.Same(l.row)
 	}
 	if !ok {
 		c.raced++
 		return nil, nil
 	}
-	return c.confirm(l)
-}
-
-// swap claims a row that was read as old, and reports false when the row has changed since. The
-// range that it grants starts above the fence in the predicate of the swap.
-func (c *claim) swap(old leasestore.Row) (*lease, bool, error) {
-	l, ttl := c.grant(old)
-	ok, err := c.store.Swap(c.ctx, old, l.row, ttl)
-	if err == nil {
-		return l, ok, nil
-	}
-	found, err := storecall.Swapped(ok, err, old, l.row, l.load(c.ctx))
-	if err != nil {
-		return nil, false, fmt.Errorf("assigner: claim row %d: %w", old.WorkerID, err)
-	}
-	return l, found.Same(l.row), nil
+	return l, nil
 }
 
 // grant returns the lease for a claim of a row, and the row's time to live. If the row needs a
 // quarantine the lease has no deltas.
 func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 	fence := max(old.Fence, c.meta.Fence)
-	l = &lease{terms: *c.terms, namespace: c.meta.Namespace, fence: c.meta.Fence, guarantee: GuaranteeFenced,
+	l = &lease{terms: c.terms, fence: c.meta.Fence, guarantee: GuaranteeFenced,
 		server: c.status.Identity, renewed: c.began, safe: c.exclusive()}
 	if c.status.Lossy || len(c.status.Faults) > 0 {
 		l.guarantee = GuaranteeLossy
@@ -310,29 +286,9 @@ func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 
 var errMoved = errors.New("assigner: the store has changed during a claim")
 
-// confirm checks the store again after a claim, and returns the lease or keeps it in quarantine.
-func (c *claim) confirm(l *lease) (*lease, error) {
-	if err := c.lookAgain(l); err != nil {
-		l.giveUp()
-		return nil, err
-	}
-	if l.quarantine != nil {
-		return nil, c.keep(l, l.remains(c.status))
-	}
-	return l, nil
-}
-
-// giveUp frees the row of a lease that Assign does not return. If that fails, the row is free when
-// it expires.
-func (l *lease) giveUp() {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	_ = l.Release(ctx, 0)
-}
-
-// lookAgain returns an error when the store has moved to another server, which may lack commits, or
+// confirm returns an error when the store has moved to another server, which may lack commits, or
 // when a recovery has begun during the claim. The quarantine of the lease, if any, starts here.
-func (c *claim) lookAgain(l *lease) error {
+func (c *claim) confirm(l *lease) error {
 	meta, err := c.store.LoadMeta(c.ctx)
 	if err != nil {
 		return fmt.Errorf("assigner: read the meta row again: %w", err)
@@ -340,21 +296,16 @@ func (c *claim) lookAgain(l *lease) error {
 	if meta.Fence != l.fence || meta.Recovering() {
 		return fmt.Errorf("%w: all fences have been raised to %d; try again", errMoved, meta.Fence)
 	}
-	if c.status.Identity == "" && l.quarantine == nil {
-		return nil
+	if c.bounds, err = c.look(c.ctx); err != nil {
+		return err
 	}
-	status, err := c.store.Status(c.ctx)
-	if err != nil {
-		return fmt.Errorf("assigner: read the status of the store again: %w", err)
-	}
-	if status.Identity != c.status.Identity {
-		return fmt.Errorf("%w: the server was %q and is %q; try again", errMoved, c.status.Identity, status.Identity)
+	if c.status.Identity != l.server {
+		return fmt.Errorf("%w: the server was %q and is %q; try again", errMoved, l.server, c.status.Identity)
 	}
 	if l.quarantine != nil {
-		c.status = status
 		isolation := c.isolation()
-		forgotten := c.beyond(status.Now, l.fence, isolation)
-		l.quarantine.begin(status, c.clock(), isolation, forgotten)
+		forgotten := c.beyond(c.status.Now, l.fence, isolation)
+		*l.quarantine = quarantine{c.clock(), isolation, c.status, forgotten, l.quarantine.reason}
 		l.first = max(l.first, forgotten+1)
 	}
 	return nil

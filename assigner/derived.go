@@ -1,6 +1,7 @@
 package assigner
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -22,11 +23,7 @@ func Static(workerID int64) Assigner {
 // environment variable at each Assign, as sharding-jdbc's generator does. Two processes that
 // inherit one environment get the same worker ID.
 func Env(name string) Assigner {
-	return env("environment variable "+name, name)
-}
-
-func env(source, name string) Assigner {
-	return derived{source: source, number: func() (int64, error) {
+	return derived{source: "environment variable " + name, number: func() (int64, error) {
 		text, ok := os.LookupEnv(name)
 		if !ok {
 			return 0, errors.New("it is not set")
@@ -43,22 +40,12 @@ func env(source, name string) Assigner {
 // 192.168.161.55 both give 311. So do two processes on one host, and containers on different hosts
 // whose private networks repeat the same addresses.
 func IPv4Suffix(addr netip.Addr, bits int) Assigner {
-	return derived{source: "IPv4Suffix", number: func() (int64, error) {
-		if bits == 0 {
-			bits = 10
-		}
-		if bits < 1 || bits > 32 {
+	return fromAddress("IPv4Suffix", addr, netip.Addr.Is4, func(ip []byte) (int64, error) {
+		if bits < 0 || bits > 32 {
 			return 0, fmt.Errorf("bits %d, allowed: 0 (for 10) to 32", bits)
 		}
-		addr, err := addressOr(addr, netip.Addr.Is4)
-		if err != nil {
-			return 0, err
-		}
-		if !addr.Is4() {
-			return 0, fmt.Errorf("%v is not an IPv4 address", addr)
-		}
-		return int64(binary.BigEndian.Uint32(addr.AsSlice())) & (1<<bits - 1), nil
-	}}
+		return int64(binary.BigEndian.Uint32(ip)) & (1<<cmp.Or(bits, 10) - 1), nil
+	})
 }
 
 // IPSum returns an assigner that adds up the octets of an IPv4 address, at most 1,020, or the low
@@ -69,21 +56,16 @@ func IPv4Suffix(addr netip.Addr, bits int) Assigner {
 // Any two addresses with the same sum collide: 10.0.1.2 and 10.0.2.1 both give 13. So do two
 // processes on one host.
 func IPSum(addr netip.Addr) Assigner {
-	return derived{source: "IPSum", number: func() (int64, error) {
-		addr, err := addressOr(addr, netip.Addr.IsValid)
-		if err != nil {
-			return 0, err
-		}
+	return fromAddress("IPSum", addr, netip.Addr.IsValid, func(ip []byte) (sum int64, err error) {
 		mask := byte(0xff)
-		if addr.Is6() {
+		if len(ip) > 4 {
 			mask = 0x3f
 		}
-		sum := int64(0)
-		for _, b := range addr.AsSlice() {
+		for _, b := range ip {
 			sum += int64(b & mask)
 		}
 		return sum, nil
-	}}
+	})
 }
 
 // Hostname returns an assigner that takes the trailing digits of a host name as worker ID, as
@@ -92,17 +74,9 @@ func IPSum(addr netip.Addr) Assigner {
 //
 // Hosts of different roles collide: web-01 and db-01 both give 1. So do two processes on one host.
 func Hostname(name string) Assigner {
-	return derived{source: "Hostname", number: func() (int64, error) {
-		name, err := hostnameOr(name)
-		if err != nil {
-			return 0, err
-		}
-		digits := name[len(strings.TrimRight(name, "0123456789")):]
-		if digits == "" {
-			return 0, fmt.Errorf("host name %q does not end in digits", name)
-		}
-		return decimal(digits)
-	}}
+	return fromName("Hostname", func() string { return name }, "a name that ends in digits", func(name string) string {
+		return name[len(strings.TrimRight(name, "0123456789")):]
+	})
 }
 
 // StatefulSet returns an assigner that takes the ordinal of a Kubernetes pod as worker ID. It reads
@@ -116,19 +90,16 @@ func Hostname(name string) Assigner {
 // digits; indexEnv does not have that gap.
 func StatefulSet(indexEnv string) Assigner {
 	if indexEnv != "" {
-		return env("StatefulSet: environment variable "+indexEnv, indexEnv)
+		return Env(indexEnv)
 	}
-	return derived{source: "StatefulSet", number: func() (int64, error) {
-		name, err := hostnameOr(os.Getenv("HOSTNAME"))
-		if err != nil {
-			return 0, err
-		}
+	hostname := func() string { return os.Getenv("HOSTNAME") }
+	return fromName("StatefulSet", hostname, "a name of a StatefulSet's pod, such as ids-0", func(name string) string {
 		hyphen := strings.LastIndex(name, "-")
 		if hyphen < 1 {
-			return 0, fmt.Errorf("host name %q, allowed: a name of a StatefulSet's pod, such as ids-0", name)
+			return ""
 		}
-		return decimal(name[hyphen+1:])
-	}}
+		return name[hyphen+1:]
+	})
 }
 
 // derived is an assigner that gets its worker ID from a function and does not protect it.
@@ -171,23 +142,41 @@ func decimal(text string) (int64, error) {
 	return n, nil
 }
 
-func hostnameOr(name string) (string, error) {
-	if name != "" {
-		return name, nil
-	}
-	return os.Hostname()
+// fromAddress derives the worker ID from addr or, if it is zero, from the host's first usable
+// address that suits.
+func fromAddress(source string, addr netip.Addr, suits func(netip.Addr) bool, number func(ip []byte) (int64, error)) Assigner {
+	return derived{source: source, number: func() (int64, error) {
+		ip := addr.Unmap()
+		if !ip.IsValid() {
+			addrs, err := net.InterfaceAddrs()
+			if err == nil {
+				ip, err = firstAddress(addrs, suits)
+			}
+			if err != nil {
+				return 0, err
+			}
+		}
+		if !suits(ip) {
+			return 0, fmt.Errorf("%v is not an IPv4 address", ip)
+		}
+		return number(ip.AsSlice())
+	}}
 }
 
-// addressOr returns addr unmapped or, if it is zero, the host's first usable address that suits.
-func addressOr(addr netip.Addr, suits func(netip.Addr) bool) (netip.Addr, error) {
-	if addr.IsValid() {
-		return addr.Unmap().WithZone(""), nil
-	}
-	addrs, err := net.InterfaceAddrs()
-	if err != nil {
-		return netip.Addr{}, err
-	}
-	return firstAddress(addrs, suits)
+// fromName derives the worker ID from the digits in a name or, if it is empty, in this host's name.
+func fromName(source string, get func() string, allowed string, digits func(name string) string) Assigner {
+	return derived{source: source, number: func() (n int64, err error) {
+		name := get()
+		if name == "" {
+			if name, err = os.Hostname(); err != nil {
+				return 0, err
+			}
+		}
+		if n, err = decimal(digits(name)); err != nil {
+			return 0, fmt.Errorf("host name %q, allowed: %s: %w", name, allowed, err)
+		}
+		return n, nil
+	}}
 }
 
 func firstAddress(addrs []net.Addr, suits func(netip.Addr) bool) (netip.Addr, error) {

@@ -99,7 +99,7 @@ func TestEnv(t *testing.T) {
 	}
 	const unset = "UIDRING_TEST_WORKER_THAT_IS_UNSET"
 	check(t, assigner.Env(unset), 0, assigner.ErrWorkerUnknown, unset, "not set")
-	check(t, assigner.StatefulSet(unset), 0, assigner.ErrWorkerUnknown, unset, "not set", "StatefulSet")
+	check(t, assigner.StatefulSet(unset), 0, assigner.ErrWorkerUnknown, unset, "not set")
 }
 
 func TestIPv4Suffix(t *testing.T) {
@@ -140,46 +140,32 @@ func TestIPSum(t *testing.T) {
 	}
 }
 
-func TestHostname(t *testing.T) {
+func TestHostnameAndStatefulSet(t *testing.T) {
+	out, unknown := assigner.ErrWorkerOutOfRange, assigner.ErrWorkerUnknown
 	for name, row := range map[string]struct {
-		want    int64
-		wantErr error
+		host    int64
+		hostErr error
+		pod     int64
+		podErr  error
 	}{
-		// Hosts of different roles collide.
-		"web-01":                   {1, nil},
-		"db-01":                    {1, nil},
-		"web-1-2":                  {2, nil},
-		"007":                      {7, nil},
-		"web-131072":               {0, assigner.ErrWorkerOutOfRange},
-		"web-99999999999999999999": {0, assigner.ErrWorkerOutOfRange},
-		"web-1a":                   {0, assigner.ErrWorkerUnknown},
-		"web-":                     {0, assigner.ErrWorkerUnknown},
-		"web-٤":                    {0, assigner.ErrWorkerUnknown}, // 4 in other digits
+		// Hosts of different roles, and pods of different StatefulSets, collide.
+		"web-01":                   {1, nil, 1, nil},
+		"db-01":                    {1, nil, 1, nil},
+		"my-ids-12":                {12, nil, 12, nil},
+		"007":                      {7, nil, 0, unknown},
+		"web3":                     {3, nil, 0, unknown},
+		"-3":                       {3, nil, 0, unknown},
+		"web-131072":               {0, out, 0, out},
+		"web-99999999999999999999": {0, out, 0, out},
+		"web-1a":                   {0, unknown, 0, unknown},
+		"web-":                     {0, unknown, 0, unknown},
+		"web-٤":                    {0, unknown, 0, unknown}, // 4 in other digits
+		"web-5d9f8c7b6d-x7k2p":     {0, unknown, 0, unknown}, // a pod of a Deployment
+		"web-5d9f8c7b6d-24567":     {24567, nil, 24567, nil}, // the same with bad luck, as documented
 	} {
-		check(t, assigner.Hostname(name), row.want, row.wantErr)
-	}
-}
-
-func TestStatefulSetByHostName(t *testing.T) {
-	for name, row := range map[string]struct {
-		want    int64
-		wantErr error
-	}{
-		// Two StatefulSets collide.
-		"ids-3":                    {3, nil},
-		"orders-3":                 {3, nil},
-		"a-3":                      {3, nil},
-		"my-ids-12":                {12, nil},
-		"ids-131072":               {0, assigner.ErrWorkerOutOfRange},
-		"ids-99999999999999999999": {0, assigner.ErrWorkerOutOfRange},
-		"ids3":                     {0, assigner.ErrWorkerUnknown},
-		"ids-":                     {0, assigner.ErrWorkerUnknown},
-		"-3":                       {0, assigner.ErrWorkerUnknown},
-		"web-5d9f8c7b6d-x7k2p":     {0, assigner.ErrWorkerUnknown}, // a pod of a Deployment
-		"web-5d9f8c7b6d-24567":     {24567, nil},                   // the same with bad luck, as documented
-	} {
+		check(t, assigner.Hostname(name), row.host, row.hostErr)
 		t.Setenv("HOSTNAME", name)
-		check(t, assigner.StatefulSet(""), row.want, row.wantErr)
+		check(t, assigner.StatefulSet(""), row.pod, row.podErr)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"time"
 
@@ -31,26 +30,6 @@ func Example() {
 	// Output:
 	// worker 12, derived, comes back after a restart: true
 	// assigner: worker ID out of range: 131072 from Static, allowed with layout 28/5/17/13@1s: 0 to 131071
-}
-
-// The low ten bits of these two addresses are the same, and sixteen are enough to tell them apart.
-func ExampleIPv4Suffix() {
-	d := assigner.Domain{Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch()}
-	for _, bits := range []int{10, 16} {
-		for _, host := range []string{"192.168.209.55", "192.168.161.55"} {
-			lease, err := assigner.IPv4Suffix(netip.MustParseAddr(host), bits).Assign(context.Background(), d)
-			if err != nil {
-				fmt.Println(err)
-				return
-			}
-			fmt.Println(host, "with", bits, "bits: worker", lease.Grant().WorkerID)
-		}
-	}
-	// Output:
-	// 192.168.209.55 with 10 bits: worker 311
-	// 192.168.161.55 with 10 bits: worker 311
-	// 192.168.209.55 with 16 bits: worker 53559
-	// 192.168.161.55 with 16 bits: worker 41271
 }
 
 // rack is a custom assigner: it numbers workers by rack and slot, and leaves range checks, grant

@@ -2,7 +2,6 @@ package assigner
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,8 +13,7 @@ import (
 // A lease is the holder's side of a row. The limit of its grant is the fence of the row as last
 // proved: by an acknowledged swap, or by a read that shows the lease's version and token.
 type lease struct {
-	terms
-	namespace    string
+	*terms
 	fence        int64 // of the namespace, when the row was claimed
 	guarantee    Guarantee
 	first, limit int64
@@ -42,8 +40,8 @@ func (l *lease) Grant() Grant {
 func (l *lease) RenewWithin() time.Duration { return l.window() }
 
 // Namespace returns the name of the store's namespace, or "".
-func (l *lease) Namespace() string {
-	if s, ok := l.store.(leasestore.Namespaced); ok {
+func (a *leaser) Namespace() string {
+	if s, ok := a.store.(leasestore.Namespaced); ok {
 		return s.Namespace()
 	}
 	return ""
@@ -53,11 +51,8 @@ func (l *lease) Namespace() string {
 // from expiring.
 func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	began, at := l.clock(), l.domain.Now() // when used was read
-	b, err := l.look(ctx)
+	b, err := l.lookHeld(ctx)
 	if err != nil {
-		return err
-	}
-	if err := l.checkStillHeld(&b); err != nil {
 		return err
 	}
 	pace := l.pace.follow(max(used, at), at, l.units(), l.alloc.MaxDelta())
@@ -74,12 +69,7 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	if err := l.raise(ctx, next); err != nil {
 		return err
 	}
-	if b.status.Identity != "" { // the server may have moved between the two calls
-		if b, err = l.look(ctx); err != nil {
-			return err
-		}
-	}
-	if err := l.checkStillHeld(&b); err != nil {
+	if b, err = l.lookHeld(ctx); err != nil { // the server may have moved, or time have passed
 		return err
 	}
 	l.limit = l.row.Fence
@@ -87,28 +77,24 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	return nil
 }
 
-// checkStillHeld ends the lease if another process may have had the row meanwhile and the store may
-// have forgotten that process: on another server, and on a lossy store. It uses both clocks of this
-// host, and not the server's clock: a new server's clock may be slow. A second process of the same
-// owner takes a row at once, so a Fenced lease ends whenever the server changes.
-func (l *lease) checkStillHeld(b *bounds) error {
-	moved := b.status.Identity != l.server
-	if !b.status.Lossy && !moved {
-		return nil
-	}
-	elapsed := l.clock().longest(l.renewed)
-	if elapsed < l.safe && (b.status.Lossy || l.source == nil) {
-		return nil
+// lookHeld looks, and ends the lease if another process may have had the row meanwhile and the
+// store may have forgotten that process: on another server, and on a lossy store. It uses both
+// clocks of this host, and not the server's clock: a new server's clock may be slow. A second
+// process of the same owner takes a row at once, so a Fenced lease ends whenever the server
+// changes.
+func (l *lease) lookHeld(ctx context.Context) (bounds, error) {
+	b, err := l.look(ctx)
+	moved, elapsed := b.status.Identity != l.server, l.clock().longest(l.renewed)
+	if err != nil || !b.status.Lossy && !moved || elapsed < l.safe && (b.status.Lossy || l.source == nil) {
+		return b, err
 	}
 	if moved {
 		// A successor on the new server starts above the deltas that its quarantine covers. The
 		// quarantine started after the last renewal of this lease.
 		l.limit = min(l.limit, b.beyond(l.renewed.wall, l.fence, b.isolation()-l.cfg.MaxSkew))
-		return fmt.Errorf("%w: row %d: the server was %q and is %q, and may have lost a claim: the last renewal began %v ago, allowed: less than %v",
-			ErrWorkerRowLost, l.row.WorkerID, l.server, b.status.Identity, elapsed, l.safe)
 	}
-	return fmt.Errorf("%w: row %d was renewed %v ago on a store that may forget, allowed: less than %v; by now it may have another holder",
-		ErrWorkerRowLost, l.row.WorkerID, elapsed, l.safe)
+	return b, fmt.Errorf("%w: row %d: the store may have forgotten a claim by another process: the last renewal began %v ago, allowed: less than %v; "+
+		"the server was %q and is %q", ErrWorkerRowLost, l.row.WorkerID, elapsed, l.safe, l.server, b.status.Identity)
 }
 
 // raise swaps the row for next. It swaps again if an earlier swap has taken effect late, also when
@@ -131,7 +117,7 @@ func (l *lease) raise(ctx context.Context, next leasestore.Row) error {
 			l.prove(next)
 			return nil
 		}
-		if err := l.check(ctx, found); err != nil {
+		if err := l.check(found); err != nil {
 			return err
 		}
 		l.prove(found)
@@ -160,26 +146,15 @@ func (p pace) follow(used, now, window, maxDelta int64) pace {
 }
 
 // check returns an error when a row that was read no longer belongs to this lease.
-func (l *lease) check(ctx context.Context, found leasestore.Row) error {
-	lost := func(sentinel error, format string, args ...any) error {
-		return fmt.Errorf("%w: %w: row %d: "+format, append([]any{ErrWorkerRowLost, sentinel, l.row.WorkerID}, args...)...)
-	}
+func (l *lease) check(found leasestore.Row) error {
 	switch {
 	case found.Version == 0:
-		meta, err := l.store.LoadMeta(ctx)
-		if err != nil && !errors.Is(err, leasestore.ErrOverlap) {
-			return fmt.Errorf("assigner: read the meta row: %w", err)
-		}
-		if meta.Namespace != l.namespace {
-			return lost(leasestore.ErrNamespaceRecreated, "namespace %q, here %q; never delete rows: fences are lost with them", meta.Namespace, l.namespace)
-		}
-		return lost(leasestore.ErrRowMissing, "never delete rows: fences are lost with them")
-	case found.Version == l.row.Version && found.Token != l.row.Token && found.Token != "":
-		return lost(leasestore.ErrFenceRegressed, "version %d belongs to %q, and belonged to this lease: the store went back to an earlier state; run Recover",
-			found.Version, found.Owner)
-	case found.Version < l.row.Version || found.Fence < l.row.Fence:
-		return lost(leasestore.ErrFenceRegressed, "version %d and fence %d, here %d and %d: the store went back to an earlier state, "+
-			"by a restore or a failover; run Recover", found.Version, found.Fence, l.row.Version, l.row.Fence)
+		return fmt.Errorf("%w: %w: row %d: never delete rows: fences are lost with them", ErrWorkerRowLost, leasestore.ErrRowMissing, l.row.WorkerID)
+	case found.Version == l.row.Version && found.Token != l.row.Token && found.Token != "",
+		found.Version < l.row.Version, found.Fence < l.row.Fence:
+		return fmt.Errorf("%w: %w: row %d: version %d and fence %d of %q, here %d and %d: the store went back to an earlier state, "+
+			"by a restore or a failover; run Recover", ErrWorkerRowLost, leasestore.ErrFenceRegressed, l.row.WorkerID,
+			found.Version, found.Fence, found.Owner, l.row.Version, l.row.Fence)
 	case found.Revoked():
 		return fmt.Errorf("%w: row %d has been revoked", ErrWorkerRowLost, l.row.WorkerID)
 	case found.Version != l.row.Version || found.Token != l.row.Token:

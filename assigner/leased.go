@@ -141,9 +141,8 @@ func newLeaser(store leasestore.Store, cfg LeaseConfig) *leaser {
 	host, _ := os.Hostname() // for people: the process number alone will do
 	holder := fmt.Sprintf("%s pid %d", host, os.Getpid())
 	cfg.Owner = cmp.Or(cfg.Owner, holder)
-	l := &leaser{store: store, cfg: cfg, holder: holder, shuffle: rand.Shuffle, pause: backOff, clock: hostClock()}
+	l := &leaser{store: store, cfg: cfg, holder: holder, shuffle: rand.Shuffle, pause: backOff, clock: hostClock}
 	l.check(store != nil, "store is nil, a store is required")
-	l.check(cfg.FirstWorkerID >= 0, "FirstWorkerID %d, allowed: 0 or more, and within the worker field", cfg.FirstWorkerID)
 	l.check(cfg.Window >= 0, "Window %v, allowed: 0 (2 min) or more", cfg.Window)
 	l.check(cfg.MaxLead >= 0, "MaxLead %v, allowed: 0 (default) or more", cfg.MaxLead)
 	l.check(cfg.MaxSkew >= 0, "MaxSkew %v, allowed: 0 (1 min) or more", cfg.MaxSkew)
@@ -166,16 +165,16 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.cfg.FirstWorkerID > d.MaxWorkerID() {
-		return nil, fmt.Errorf("%w: FirstWorkerID %d, allowed with layout %v: 0 to %d", ErrWorkerOutOfRange, a.cfg.FirstWorkerID, d.Layout, d.MaxWorkerID())
+	if err := d.CheckWorkerID(a.cfg.FirstWorkerID, "FirstWorkerID"); err != nil {
+		return nil, err
 	}
 	for {
 		c := &claim{bounds: bounds{terms: &terms{leaser: a, domain: d, alloc: alloc}}, ctx: ctx}
 		l, err := c.run()
-		switch {
-		case err == nil:
+		if err == nil {
 			return l, nil
-		case !errors.Is(err, errMoved):
+		}
+		if c.Abandon(); !errors.Is(err, errMoved) {
 			return nil, err
 		}
 	}

@@ -41,16 +41,3 @@ func TestLogRecords(t *testing.T) {
 		t.Errorf("log:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
-
-// A called store names itself.
-type called struct{ *memStore }
-
-func (called) String() string { return "a store at 10.0.0.1" }
-
-func TestLogNamesTheStore(t *testing.T) {
-	var log testkit.Recorder
-	take(t, clocked(Leased(called{newMemStore()}, LeaseConfig{Logger: log.TextLogger()})))
-	if got := log.Read(); len(got) != 1 || !strings.Contains(got[0], ` store="a store at 10.0.0.1" `) {
-		t.Errorf("log %q, want the name of the store", got)
-	}
-}

@@ -305,7 +305,7 @@ func clocked(a Assigner) Assigner {
 	if l, ok := a.(*leaser); ok {
 		if store, ok := l.store.(interface{ memory() *memStore }); ok {
 			s := store.memory()
-			l.clock = func() instant { return instant{mono: s.status.Now.Sub(memTime(0)), wall: s.status.Now} }
+			l.clock = func() instant { return instant{s.status.Now, s.status.Now} }
 		}
 	}
 	return a

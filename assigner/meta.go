@@ -13,20 +13,23 @@ import (
 	"github.com/uidring/uidring/internal/storecall"
 )
 
-// loadMeta reads the meta row of the namespace, and creates it if it is missing.
+// loadMeta reads the meta row of the namespace, and creates it if it is missing. If that happens in
+// a wrong store, its worker IDs are in use elsewhere, so loadMeta logs a warning that names the
+// store.
 func (c *claim) loadMeta() (err error) {
-	for c.ctx.Err() == nil {
-		if c.meta, err = c.store.LoadMeta(c.ctx); err != nil {
-			return fmt.Errorf("assigner: read the meta row: %w", err)
-		}
-		if c.meta.Version != 0 {
-			return c.checkMeta()
-		}
-		if err := c.createMeta(); err != nil {
-			return err
-		}
+	if c.meta, err = c.store.LoadMeta(c.ctx); err != nil {
+		return fmt.Errorf("assigner: read the meta row: %w", err)
 	}
-	return c.ctx.Err()
+	if c.meta.Version != 0 {
+		return c.checkMeta()
+	}
+	created, err := c.swapMeta(leasestore.Meta{Namespace: rand.Text(), Layout: c.domain.Layout, Epoch: c.domain.Epoch,
+		DatacenterID: c.domain.DatacenterID, FirstWorkerID: c.cfg.FirstWorkerID, NextWorkerID: c.cfg.FirstWorkerID, Identity: c.status.Identity})
+	if created {
+		c.cfg.Logger.Warn("assigner: the namespace is new in this store", "store", c.name(), "first_worker", c.cfg.FirstWorkerID,
+			"remedy", "none if the service is new; otherwise stop it and find its former store")
+	}
+	return err
 }
 
 // checkMeta returns an error when this process must not take a worker ID of the namespace.
@@ -41,33 +44,13 @@ func (c *claim) checkMeta() error {
 	return nil
 }
 
-// createMeta creates the namespace. If that happens in a wrong store, its worker IDs are in use
-// elsewhere, so createMeta logs a warning that names the store.
-func (c *claim) createMeta() error {
-	first := leasestore.Meta{Version: 1, Namespace: rand.Text(), Layout: c.domain.Layout, Epoch: c.domain.Epoch, DatacenterID: c.domain.DatacenterID,
-		FirstWorkerID: c.cfg.FirstWorkerID, NextWorkerID: c.cfg.FirstWorkerID,
-		Token: rand.Text(), Identity: c.status.Identity}
-	ok, err := c.store.SwapMeta(c.ctx, leasestore.Meta{}, first)
-	if err != nil {
-		return fmt.Errorf("assigner: write the meta row: %w", err)
-	}
-	if ok {
-		c.cfg.Logger.Warn("assigner: the namespace is new in this store", "store", c.name(), "first_worker", c.cfg.FirstWorkerID,
-			"remedy", "none if the service is new; otherwise stop it and find its former store")
-	}
-	return nil
-}
-
 // name returns the name of the store for log records.
 func (c *claim) name() string {
 	if s, ok := c.store.(fmt.Stringer); ok {
 		return s.String()
 	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(fmt.Sprintf("%T", c.store), "*"), ".") // the package
-	if s, ok := c.store.(leasestore.Namespaced); ok {
-		return fmt.Sprintf("%s, namespace %q", name, s.Namespace())
-	}
-	return name
+	return fmt.Sprintf("%s, namespace %q", name, c.Namespace())
 }
 
 // swapMeta replaces the meta row that was read by next, with a new version and token. It returns
@@ -78,7 +61,7 @@ func (c *claim) swapMeta(next leasestore.Meta) (bool, error) {
 	ok, err := c.store.SwapMeta(c.ctx, c.meta, next)
 	found, err := storecall.Swapped(ok, err, c.meta, next, func() (leasestore.Meta, error) { return c.store.LoadMeta(c.ctx) })
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("assigner: write the meta row: %w", err)
 	}
 	c.meta = found
 	return found.Same(next), c.checkMeta()
@@ -113,11 +96,7 @@ func mismatch(m leasestore.Meta, d Domain, firstWorkerID int64) error {
 			fields = append(fields, fmt.Sprintf("%s %v in the store, here %v", name, stored, mine))
 		}
 	}
-	field("DeltaBits", m.Layout.DeltaBits, d.Layout.DeltaBits)
-	field("DatacenterBits", m.Layout.DatacenterBits, d.Layout.DatacenterBits)
-	field("WorkerBits", m.Layout.WorkerBits, d.Layout.WorkerBits)
-	field("SequenceBits", m.Layout.SequenceBits, d.Layout.SequenceBits)
-	field("Unit", m.Layout.Unit, d.Layout.Unit)
+	field("Layout", m.Layout, d.Layout)
 	field("Epoch", m.Epoch.UTC().Format(time.RFC3339Nano), d.Epoch.UTC().Format(time.RFC3339Nano))
 	field("DatacenterID", m.DatacenterID, d.DatacenterID)
 	field("FirstWorkerID", m.FirstWorkerID, firstWorkerID)

@@ -14,104 +14,60 @@ import (
 const bounded = 3000
 
 // caught runs schedules until one has a duplicate. It fails the test when none of bounded ones has.
-func caught(t *testing.T, rule string, sim simulation) {
+func caught(t *testing.T, sim simulation) {
 	t.Helper()
 	from := firstSeed(t)
 	for seed := from; seed < from+bounded; seed++ {
 		if w := simulate(seed, sim); w.duplicates > 0 {
-			t.Logf("%s: seed %d gives %d duplicates", rule, seed, w.duplicates)
+			t.Logf("seed %d gives %d duplicates", seed, w.duplicates)
 			return
 		}
 	}
-	t.Errorf("%s: no duplicate in %d schedules: the simulation does not see that this rule is broken", rule, bounded)
+	t.Errorf("no duplicate in %d schedules: the simulation does not see that this rule is broken", bounded)
 }
 
 // Each mutant breaks one rule, and the simulation that finds nothing in the protocol as it is finds
 // a duplicate.
 func TestSimulationCatchesAProtocolWith(t *testing.T) {
-	for name, row := range map[string]struct {
-		rule string
-		sim  simulation
-	}{
-		"no fence in the predicate": {
-			"the fence is always in the predicate",
-			simulation{matches: func(found, old leasestore.Row) bool { return found.Version == old.Version && found.Token == old.Token }},
-		},
+	for name, sim := range map[string]simulation{
+		"no fence in the predicate": {matches: func(found, old leasestore.Row) bool { return found.Version == old.Version && found.Token == old.Token }},
 		"neither version nor token in the predicate": {
-			"a row that was reset and grew back is not taken for mine",
-			simulation{matches: func(found, old leasestore.Row) bool { return found.Fence == old.Fence }, accident: loseClaim, often: true},
+			matches:  func(found, old leasestore.Row) bool { return found.Fence == old.Fence },
+			accident: loseClaim, often: true,
 		},
 		"no token in the predicate": {
-			"a row that was reset and grew back is not taken for mine",
-			simulation{
-				matches:  func(found, old leasestore.Row) bool { return found.Fence == old.Fence && found.Version == old.Version },
-				accident: loseClaim,
-				often:    true,
-			},
+			matches:  func(found, old leasestore.Row) bool { return found.Fence == old.Fence && found.Version == old.Version },
+			accident: loseClaim, often: true,
 		},
-		"a start at the fence": {
-			"a grant begins above the fence",
-			simulation{grant: func(g Grant) Grant { g.First--; return g }},
-		},
+		"a start at the fence": {grant: func(g Grant) Grant { g.First--; return g }},
 		"a fence from a replica": {
-			"a grant begins above the fence in the swap's own predicate",
-			simulation{lagging: true, matches: func(found, old leasestore.Row) bool { return found.Version == old.Version && found.Token == old.Token }},
+			lagging: true,
+			matches: func(found, old leasestore.Row) bool { return found.Version == old.Version && found.Token == old.Token },
 		},
-		"ambiguity taken for success": {
-			"ambiguous is not success",
-			simulation{link: func(s leasestore.Store) leasestore.Store { return optimist{s} }},
-		},
-		"a fence lowered to the clock on release": {
-			"a fence is never lowered",
-			simulation{write: func(w *simWorld, r leasestore.Row) leasestore.Row {
-				if r.Token == "" {
-					r.Fence = min(r.Fence, w.time)
-				}
-				return r
-			}},
-		},
-		"rows deleted and made anew": {
-			"rows are never deleted or made anew",
-			simulation{accident: recreateRow},
-		},
-		"rows deleted and made anew by Fenced": {
-			"rows are never deleted or made anew",
-			simulation{accident: deleteRow, fenced: 100},
-		},
-		"a store that loses commits": {
-			"acknowledged commits are durable",
-			simulation{accident: loseCommits, all: true},
-		},
-		"a recovery that only raises the fences that are there": {
-			"after a restore the rows that were lost begin above what was lost, too",
-			simulation{accident: func(w *simWorld) { restore(w, false) }, all: true},
-		},
-		"a delta composed before its check": {
-			"every delta is checked against the limit before it is composed",
-			simulation{overrun: 1},
-		},
-		"a copied process that does not invalidate": {
-			"duplicates by design: a copy has all that the original has, until one of the two calls Invalidate",
-			simulation{accident: func(w *simWorld) { cloneHolder(w, false) }},
-		},
+		"ambiguity taken for success": {link: func(s leasestore.Store) leasestore.Store { return optimist{s} }},
+		"a fence lowered to the clock on release": {write: func(w *simWorld, r leasestore.Row) leasestore.Row {
+			if r.Token == "" {
+				r.Fence = min(r.Fence, w.time)
+			}
+			return r
+		}},
+		"rows deleted and made anew":                            {accident: recreateRow},
+		"rows deleted and made anew by Fenced":                  {accident: deleteRow, fenced: 100},
+		"a store that loses commits":                            {accident: loseCommits, all: true},
+		"a recovery that only raises the fences that are there": {accident: func(w *simWorld) { restore(w, false) }, all: true},
+		"a delta composed before its check":                     {overrun: 1},
+		// By design: a copy has all that the original has, until one of the two calls Invalidate.
+		"a copied process that does not invalidate": {accident: func(w *simWorld) { cloneHolder(w, false) }},
+		// On a store that may forget, safety rests on clocks.
 		"a lossy store that forgets all while all clocks go back": {
-			"on a store that may forget, safety rests on clocks",
-			simulation{lossy: true, all: true, calm: true, accident: func(w *simWorld) { forget(w); turnBack(w, 8*w.skew) }},
+			lossy: true, all: true, calm: true,
+			accident: func(w *simWorld) { forget(w); turnBack(w, 8*w.skew) },
 		},
-		"a lossy store that does not say so": {
-			"on a store that may forget, a claim is granted nothing before its quarantine ends",
-			simulation{accident: loseCommits, all: true, calm: true},
-		},
-		"a failover that loses commits and is not recognised": {
-			"a server with another identity may have lost commits",
-			simulation{accident: loseCommits, all: true, calm: true, fenced: 30},
-		},
-		"no fence at all, only expiry": {
-			"expiry never decides safety",
-			simulation{grant: func(g Grant) Grant { g.First, g.Limit = 0, Unlimited; return g }},
-		},
+		"a lossy store that does not say so":                  {accident: loseCommits, all: true, calm: true},
+		"a failover that loses commits and is not recognised": {accident: loseCommits, all: true, calm: true, fenced: 30},
+		"no fence at all, only expiry":                        {grant: func(g Grant) Grant { g.First, g.Limit = 0, Unlimited; return g }},
 	} {
-		t.Run(name, func(t *testing.T) { caught(t, row.rule, row.sim) })
+		t.Run(name, func(t *testing.T) { caught(t, sim) })
 	}
 }
 
@@ -259,7 +215,7 @@ func cloneHolder(w *simWorld, invalidate bool) {
 		return
 	}
 	copied := *original
-	copied.leaser = &leaser{store: simLink{w.store, to}, cfg: original.cfg, clock: to.assigner.(*leaser).clock}
-	copied.domain = to.domain
+	copied.terms = &terms{domain: to.domain, alloc: original.alloc,
+		leaser: &leaser{store: simLink{w.store, to}, cfg: original.cfg, clock: to.assigner.(*leaser).clock}}
 	to.start(&copied, from)
 }

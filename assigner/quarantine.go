@@ -46,26 +46,24 @@ func (c *claim) suspicion(row leasestore.Row) string {
 	return ""
 }
 
-// A quarantine holds back a lease that was claimed without a grant. When it ends, all deltas that
-// an earlier holder may have been granted lie in the past. On a store that is not lossy this does
-// not cover a holder that ran further ahead of the clock than MaxLead.
+// A quarantine holds back a lease that was claimed without a grant. It ends when its time has
+// passed by the store's clock and by both clocks of this host. Then all deltas that an earlier
+// holder may have been granted lie in the past. On a store that is not lossy this does not cover a
+// holder that ran further ahead of the clock than MaxLead.
 type quarantine struct {
-	began          instant
-	lasts          time.Duration
-	until          time.Time // by the store's clock
-	forgotten      int64     // the highest delta that may have been granted and forgotten
-	server, reason string
+	began     instant
+	lasts     time.Duration
+	status    leasestore.Status // at its beginning
+	forgotten int64             // the highest delta that may have been granted and forgotten
+	reason    string
 }
 
-// begin starts a quarantine, which ends when its time has passed by the store's clock and by both
-// clocks of this host.
-func (q *quarantine) begin(status leasestore.Status, now instant, lasts time.Duration, forgotten int64) {
-	q.began, q.lasts, q.until, q.server, q.forgotten = now, lasts, status.Now.Add(lasts), status.Identity, forgotten
-}
+// until returns the end of the quarantine by the store's clock.
+func (q *quarantine) until() time.Time { return q.status.Now.Add(q.lasts) }
 
 // remaining returns 0 or less when the quarantine is over.
 func (q *quarantine) remaining(status leasestore.Status, now instant) time.Duration {
-	return max(q.until.Sub(status.Now), q.lasts-now.shortest(q.began))
+	return q.lasts - min(status.Now.Sub(q.status.Now), now.shortest(q.began))
 }
 
 func (l *lease) remains(status leasestore.Status) error {
@@ -79,7 +77,7 @@ func (c *claim) keep(l *lease, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.waiting = append(c.waiting, l)
-	slices.SortStableFunc(c.waiting, func(a, b *lease) int { return a.quarantine.until.Compare(b.quarantine.until) })
+	slices.SortStableFunc(c.waiting, func(a, b *lease) int { return a.quarantine.until().Compare(b.quarantine.until()) })
 	return err
 }
 
@@ -93,7 +91,7 @@ func (c *claim) pick() *lease {
 	}
 	l := c.waiting[0]
 	c.waiting = slices.Delete(c.waiting, 0, 1)
-	l.terms = *c.terms
+	l.terms = c.terms
 	return l
 }
 
@@ -109,7 +107,6 @@ func (c *claim) resume() (*lease, error) {
 		case err == nil:
 			c.clearQuarantine(l.quarantine)
 			l.quarantine = nil
-			c.enter(l)
 			return l, nil
 		case !errors.Is(err, ErrWorkerRowLost):
 			return nil, c.keep(l, err)
@@ -123,7 +120,7 @@ func (c *claim) resume() (*lease, error) {
 // granted, so that new worker IDs need no quarantine. If that fails, the next lease that leaves
 // quarantine tries again.
 func (c *claim) clearQuarantine(q *quarantine) {
-	if c.meta.Identity == c.status.Identity || q.server != c.status.Identity {
+	if c.meta.Identity == c.status.Identity || q.status.Identity != c.status.Identity {
 		return
 	}
 	next := c.meta

@@ -204,6 +204,7 @@ func TestRecoverRepeated(t *testing.T) {
 		}
 	}
 	interrupt(time.Hour)
+	interrupt(time.Hour) // the same lead is not added again
 	wantRetry(t, refused(t, leased(s), nil, "recovery", "call Recover again"), time.Second)
 	if err := leasestore.Recover(t.Context(), s, time.Minute); err != nil || s.meta.Fence != memStart+3600 {
 		t.Errorf("Recover: %v; meta %+v", err, s.meta)
@@ -226,18 +227,6 @@ func TestRecoverRepeated(t *testing.T) {
 		t.Errorf("Recover: %v; meta %+v, row %+v", err, s.meta, s.rows[0])
 	}
 	want(3 * 3600)
-}
-
-// A repeated call with the same lead adds the lead once, also to fences that it has raised before.
-func TestRecoverRepeatedWithTheSameLead(t *testing.T) {
-	s := newMemStore()
-	s.put(leasestore.Row{WorkerID: 0, Fence: 5000})
-	s.onList = func() error { return errStore }
-	wantError(t, recoverAn(t, s), errStore)
-	s.onList = nil
-	if err := recoverAn(t, s); err != nil || s.meta.Fence != memStart+3600 || s.rows[0].Fence != 5000+3600 {
-		t.Errorf("Recover: %v; meta %+v, row %+v, want fences raised by an hour", err, s.meta, s.rows[0])
-	}
 }
 
 // A worker ID below the counter without a row was deleted. Only a recovery gives it a fence above

@@ -127,13 +127,10 @@ func TestRenewEndsTheLeaseWhen(t *testing.T) {
 			ErrWorkerRowLost, `row 0 has been taken over by "other"`},
 		"the row was taken over and left again": {put(func(r *leasestore.Row) { *r = leasestore.Row{Version: 3, Fence: 1100} }), ErrWorkerRowLost, "taken over"},
 		"the row was deleted":                   {func(s *memStore) { delete(s.rows, 0) }, leasestore.ErrRowMissing, "row 0: never delete rows"},
-		"all was deleted": {func(s *memStore) { delete(s.rows, 0); s.meta = leasestore.Meta{} }, leasestore.ErrNamespaceRecreated,
-			"never delete rows"},
-		"all was made anew":         {func(s *memStore) { delete(s.rows, 0); s.meta.Namespace = "other" }, leasestore.ErrNamespaceRecreated, `namespace "other"`},
-		"the fence has gone back":   {put(func(r *leasestore.Row) { r.Fence = 1029 }), leasestore.ErrFenceRegressed, "fence 1029, here 2 and 1030"},
-		"the version has gone back": {put(func(r *leasestore.Row) { r.Version, r.Fence = 1, 2000 }), leasestore.ErrFenceRegressed, "version 1 and fence 2000"},
+		"the fence has gone back":               {put(func(r *leasestore.Row) { r.Fence = 1029 }), leasestore.ErrFenceRegressed, "fence 1029 of"},
+		"the version has gone back":             {put(func(r *leasestore.Row) { r.Version, r.Fence = 1, 2000 }), leasestore.ErrFenceRegressed, "version 1 and fence 2000"},
 		"the row was reset and has grown back": {put(func(r *leasestore.Row) { r.Token = "U" }), leasestore.ErrFenceRegressed,
-			"version 2 belongs to"},
+			"here 2 and 1030"},
 		"a copy of the process has released the row": {put(func(r *leasestore.Row) { r.Token = "" }), ErrWorkerRowLost, "taken over"},
 		"the fence was raised":                       {put(func(r *leasestore.Row) { r.Fence += 1000 }), ErrWorkerRowLost, "fence 2030, here 1030"},
 	} {
@@ -154,7 +151,7 @@ func TestRenewEndsTheLeaseWhen(t *testing.T) {
 			if h.s.rows[0] != before {
 				t.Errorf("row = %+v, want it as it was, %+v", h.s.rows[0], before)
 			}
-			for _, sentinel := range []error{leasestore.ErrRowMissing, leasestore.ErrNamespaceRecreated, leasestore.ErrFenceRegressed} {
+			for _, sentinel := range []error{leasestore.ErrRowMissing, leasestore.ErrFenceRegressed} {
 				if errors.Is(err, sentinel) != (sentinel == row.sentinel) {
 					t.Errorf("errors.Is(%v, %v) = %t", err, sentinel, errors.Is(err, sentinel))
 				}
@@ -174,16 +171,6 @@ func TestRenewRejectsAFenceOfAnEarlierTry(t *testing.T) {
 	r.Fence = 1080
 	h.s.put(r)
 	wantError(t, h.renew(1020, 1028), ErrWorkerRowLost, "fence 1080, here 1070")
-}
-
-// A copy of a process renews with the token of the original: the second of the two to renew loses
-// its lease.
-func TestRenewByACopyOfTheProcess(t *testing.T) {
-	h := newTenant(t)
-	copied := *h.l.(*lease)
-	h.at(1020).limit(1020, 1028, 1080)
-	wantError(t, copied.Renew(t.Context(), 1021, 1029), ErrWorkerRowLost, "copy")
-	h.at(1040).limit(1040, 1048, 1100)
 }
 
 func TestReleaseWithoutAnAnswer(t *testing.T) {
@@ -259,7 +246,7 @@ func TestRenewOnAnotherServerCountsItsOwnTime(t *testing.T) {
 			s.status.Identity = "A"
 			l := take(t, clocked(Leased(s, shortWindow))).(*lease)
 			start := l.clock()
-			l.clock = func() instant { return instant{start.mono + row.mono, start.wall.Add(row.wall)} }
+			l.clock = func() instant { return instant{start.mono.Add(row.mono), start.wall.Add(row.wall)} }
 			s.status.Identity, s.status.Now = "B", memTime(memStart+30)
 			before := l.Grant()
 			err := l.Renew(t.Context(), 1010, 1018)

@@ -1,6 +1,7 @@
 package assigner
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -32,8 +33,8 @@ func (c *claim) taken(row leasestore.Row) error {
 	return nil
 }
 
-// fencedHere has the leases of Fenced assigners that generators of this process hold, by fencedKey,
-// and a nil *lease during a claim. Without it, a second generator of the same owner would take the
+// fencedHere has the worker IDs that Fenced assigners claim or hold for generators of this process,
+// each with the terms of its lease. Without it, a second generator of the same owner would take the
 // row from the first in turns.
 var fencedHere sync.Map
 
@@ -43,27 +44,30 @@ type fencedKey struct {
 	owner     string
 }
 
-// reserve returns an error when a generator of this process holds or claims the row for the same
-// owner. The caller of reserve calls end when the claim has ended.
-func (c *claim) reserve(workerID int64) (end func(), err error) {
+// reserve asks the source of Fenced for the worker ID, and enters it into fencedHere until abandon.
+// It returns an error when a generator of this process has it for the same owner.
+func (c *claim) reserve() error {
+	l, err := c.source.Assign(c.ctx, c.domain)
+	if err != nil {
+		return err
+	}
+	g, first, last := l.Grant(), c.cfg.FirstWorkerID, c.domain.MaxWorkerID()
+	switch {
+	case g.Guarantee != GuaranteeDerived:
+		return errors.Join(fmt.Errorf("assigner: Fenced: source grants a worker ID that is %v, allowed: %v; use that assigner by itself",
+			g.Guarantee, GuaranteeDerived), l.Release(c.ctx, 0))
+	case g.WorkerID < first || g.WorkerID > last:
+		return fmt.Errorf("%w: %d from the source of Fenced, allowed with FirstWorkerID %d: %d to %d", ErrWorkerOutOfRange, g.WorkerID, first, first, last)
+	}
+	c.here = fencedKey{c.meta.Namespace, g.WorkerID, c.cfg.Owner}
 	if !c.domain.Registered {
-		return func() {}, nil
+		return nil
 	}
-	key := fencedKey{c.meta.Namespace, workerID, c.cfg.Owner}
-	if _, taken := fencedHere.LoadOrStore(key, (*lease)(nil)); taken {
-		return nil, fmt.Errorf("%w: a generator of this process holds row %d for owner %q; share it, or close it first", ErrWorkerInUse, workerID, c.cfg.Owner)
+	if _, taken := fencedHere.LoadOrStore(c.here, c.terms); taken {
+		return fmt.Errorf("%w: a generator of this process holds row %d for owner %q; share it, or close it first", ErrWorkerInUse, g.WorkerID, c.cfg.Owner)
 	}
-	return func() { fencedHere.CompareAndDelete(key, (*lease)(nil)) }, nil
+	return nil
 }
 
-// enter records a lease in fencedHere until Abandon.
-func (c *claim) enter(l *lease) {
-	if l != nil && c.source != nil && c.domain.Registered {
-		fencedHere.Store(l.key(), l)
-	}
-}
-
-// Abandon frees the entry of the lease, see [Lease].
-func (l *lease) Abandon() { fencedHere.CompareAndDelete(l.key(), l) }
-
-func (l *lease) key() fencedKey { return fencedKey{l.namespace, l.row.WorkerID, l.cfg.Owner} }
+// Abandon frees the entry in fencedHere, see [Lease].
+func (t *terms) Abandon() { fencedHere.CompareAndDelete(t.here, t) }

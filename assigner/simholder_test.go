@@ -107,6 +107,11 @@ func (h *simHolder) assign() {
 	}
 	h.lease, h.grant, h.proved, h.serial = lease, h.w.sim.grant(lease.Grant()), h.heard, h.w.newSerial()
 	h.last = max(h.last, h.grant.First-1, h.clock()-1)
+	if h.grant.Guarantee == GuaranteeFenced { // package backdate uses the past of a new worker ID
+		for delta := h.grant.First; delta <= 3; delta++ {
+			h.w.use(h, h.grant.WorkerID, delta)
+		}
+	}
 	h.w.log("holder %d: lease %d on worker %d, %d to %d", h.id, h.serial, h.grant.WorkerID, h.grant.First, h.grant.Limit)
 }
 
@@ -168,7 +173,7 @@ func (h *simHolder) renew() {
 	case errors.Is(err, ErrWorkerRowLost):
 		h.w.losses++
 		h.grant.Limit = min(h.grant.Limit, h.lease.Grant().Limit) // still its own, while it looks for another lease
-		if errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing) || errors.Is(err, leasestore.ErrNamespaceRecreated) {
+		if errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing) {
 			h.grant = Grant{}
 		}
 		h.lease = nil

@@ -96,15 +96,14 @@ func (a *Allocator) Allocate(delta, datacenter, worker, sequence int64) (int64, 
 
 func (a *Allocator) rangeError(delta, datacenter, worker, sequence int64) error {
 	var errs []error
-	check := func(name string, value, most int64) {
-		if value < 0 || value > most {
-			errs = append(errs, fmt.Errorf("%w: %s %d, allowed: 0 to %d", ErrOutOfRange, name, value, most))
+	for _, f := range []struct {
+		name        string
+		value, most int64
+	}{{"delta", delta, a.maxDelta}, {"datacenter", datacenter, a.maxDatacenter}, {"worker", worker, a.maxWorker}, {"sequence", sequence, a.maxSequence}} {
+		if f.value < 0 || f.value > f.most {
+			errs = append(errs, fmt.Errorf("%w: %s %d, allowed: 0 to %d", ErrOutOfRange, f.name, f.value, f.most))
 		}
 	}
-	check("delta", delta, a.maxDelta)
-	check("datacenter", datacenter, a.maxDatacenter)
-	check("worker", worker, a.maxWorker)
-	check("sequence", sequence, a.maxSequence)
 	if errs == nil {
 		return fmt.Errorf("%w: all fields are 0, but an ID is positive", ErrOutOfRange)
 	}

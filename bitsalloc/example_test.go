@@ -45,33 +45,6 @@ func ExampleAllocator_Parse() {
 	// {"UID":"3200169789968523265","timestamp":"2019-05-02T15:26:39Z","datacenterId":"0","workerId":"21","sequence":"1"} <nil>
 }
 
-func ExampleAllocator_Allocate_outOfRange() {
-	a, err := bitsalloc.New(bitsalloc.Default(), time.Time{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	_, err = a.Allocate(1, 32, 131072, 0)
-	fmt.Println(err)
-	// Output:
-	// bitsalloc: out of range: datacenter 32, allowed: 0 to 31
-	// bitsalloc: out of range: worker 131072, allowed: 0 to 131071
-}
-
-func ExampleJavaScript() {
-	a, err := bitsalloc.New(bitsalloc.JavaScript(), time.Time{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	id, err := a.Allocate(a.MaxDelta(), 0, a.MaxWorkerID(), a.MaxSequence())
-	fmt.Println(id, err)
-	fmt.Println("exact as a float64:", int64(float64(id)) == id)
-	// Output:
-	// 9007199254740991 <nil>
-	// exact as a float64: true
-}
-
 // The rows of one day, by their IDs alone.
 func ExampleAllocator_Range() {
 	a, err := bitsalloc.New(bitsalloc.Default(), time.Time{})

@@ -2,49 +2,33 @@ package bitsalloc
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
 
-// presets are the layouts that have a name.
-var presets = [...]struct {
-	name   string
-	layout func() Layout
-}{
-	{"default", Default}, {"recommended", Recommended}, {"baidu", Baidu}, {"snowflake", Snowflake}, {"javascript", JavaScript},
-}
+// presets are the layouts that have a name, in the order of PresetNames.
+var presets = [...]func() Layout{Default, Recommended, Baidu, Snowflake, JavaScript}
 
 // PresetNames returns the names that [ParseLayout] reads: default, recommended, baidu, snowflake,
 // javascript.
 func PresetNames() []string {
-	names := make([]string, len(presets))
-	for i, p := range presets {
-		names[i] = p.name
-	}
-	return names
+	return []string{"default", "recommended", "baidu", "snowflake", "javascript"}
 }
 
 // ParseLayout reads the name of a preset, in any letter case, or the widths of delta, datacenter,
 // worker and sequence, then the unit: 41/0/10/12@1ms. Without a unit, a delta counts seconds.
 // ParseLayout checks the form; [New] checks widths and unit.
 func ParseLayout(text string) (Layout, error) {
-	for _, p := range presets {
-		if strings.EqualFold(text, p.name) {
-			return p.layout(), nil
+	for i, name := range PresetNames() {
+		if strings.EqualFold(text, name) {
+			return presets[i](), nil
 		}
 	}
 	l := Layout{Unit: time.Second}
 	widths, unit, given := strings.Cut(text, "@")
-	fields := []*uint8{&l.DeltaBits, &l.DatacenterBits, &l.WorkerBits, &l.SequenceBits}
-	parts := strings.Split(widths, "/")
-	ok := len(parts) == len(fields)
-	for i := 0; ok && i < len(fields); i++ {
-		n, err := strconv.ParseUint(parts[i], 10, 8)
-		*fields[i], ok = uint8(n), err == nil
-	}
+	_, err := fmt.Sscanf(widths, "%d/%d/%d/%d", &l.DeltaBits, &l.DatacenterBits, &l.WorkerBits, &l.SequenceBits)
+	ok := err == nil && strings.HasPrefix(l.String(), widths+"@") // Sscanf skips spaces and ignores the rest
 	if ok && given {
-		var err error
 		l.Unit, err = time.ParseDuration(unit)
 		ok = err == nil
 	}

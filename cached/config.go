@@ -88,13 +88,8 @@ type Config struct {
 type Trace struct {
 	// Padded is called after a padding pass, with the number of blocks that it put, at least one.
 	Padded func(blocks int)
-	// PutRejected is called when a padding pass had to leave slots free: ErrTooFarAhead,
-	// ErrTimeExhausted, and ErrLeaseExhausted when the ring is empty or no worker ID is held.
-	PutRejected func(err error)
 	// TakeRejected is called when a method that issues IDs returns an error other than ErrClosed.
 	TakeRejected func(err error)
-	// Expiring is called once, when less than a year is left until the delta field is used up.
-	Expiring func(expires time.Time)
 	// LeaseAssigned is called when the generator has taken a worker ID: in New, and after a loss.
 	LeaseAssigned func(assigner.Grant)
 	// LeaseLost is called when the lease of the worker ID has ended. The generator takes another.
@@ -125,10 +120,7 @@ func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 	c.Check(cfg.ScheduleInterval == 0 || cfg.ScheduleInterval >= time.Millisecond, "ScheduleInterval", cfg.ScheduleInterval,
 		"0 (off) or at least 1ms, such as 60 * time.Second")
 	c.Check(cfg.OnEmpty == PadInline || cfg.OnEmpty == Reject, "OnEmpty", cfg.OnEmpty, "PadInline, Reject")
-	unit := time.Millisecond // the least of all layouts
-	if k.Alloc != nil {
-		unit = k.Alloc.Layout().Unit
-	}
+	unit := cmp.Or(cfg.Layout.Unit, time.Second)
 	cfg.MaxStaleness = cmp.Or(cfg.MaxStaleness, max(time.Minute, 2*unit))
 	c.Check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*unit, "MaxStaleness", cfg.MaxStaleness,
 		"negative (unbounded), 0 (the default) or at least two units, %v", 2*unit)
@@ -152,7 +144,6 @@ func (cfg Config) settings() keeper.Settings {
 		Now:           cfg.Now,
 		Trace: keeper.Trace{
 			TakeRejected:  cfg.Trace.TakeRejected,
-			Expiring:      cfg.Trace.Expiring,
 			LeaseAssigned: cfg.Trace.LeaseAssigned,
 			LeaseLost:     cfg.Trace.LeaseLost,
 			RenewFailed:   cfg.Trace.RenewFailed,

@@ -24,22 +24,12 @@ func TestEachMistakeIsNamed(t *testing.T) {
 		"MaxAhead 999.999999ms, allowed: 0 (unbounded) or at least the unit, 1s":                              {MaxAhead: time.Second - 1},
 		"MaxAhead -1ns, allowed: 0 (unbounded) or at least the unit, 1s":                                      {MaxAhead: -1},
 		"OnEmpty 2, allowed: PadInline, Reject":                                                               {OnEmpty: 2},
+		"MaxStaleness 1ns, allowed: negative (unbounded), 0 (the default) or at least two units, 2m0s":        {Layout: bitsalloc.Layout{DeltaBits: 28, Unit: time.Minute}, MaxStaleness: 1},
 		"OnEmpty -1, allowed: PadInline, Reject":                                                              {OnEmpty: -1},
 	} {
 		cfg.Assigner, cfg.AllowReuse = assigner.Static(worker()), true
 		if _, err := cached.New(cfg); !errors.Is(err, cached.ErrInvalidConfig) || err.Error() != "cached: invalid config: "+want {
 			t.Errorf("New = %v, want %s", err, want)
-		}
-	}
-}
-
-// With a wrong layout the bounds follow from the smallest unit.
-func TestMistakesBesideAWrongLayoutAreNamed(t *testing.T) {
-	cfg := cached.Config{Assigner: assigner.Static(worker()), Layout: bitsalloc.Layout{Unit: 7 * time.Second}, MaxAhead: -1, MaxStaleness: 1}
-	err := cfg.Validate()
-	for _, want := range []string{"Unit 7s", "MaxAhead -1ns, ", "MaxStaleness 1ns, "} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("Validate = %v, want %q in it", err, want)
 		}
 	}
 }

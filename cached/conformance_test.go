@@ -23,7 +23,6 @@ func TestConformance(t *testing.T) {
 			Now:           c.Now,
 			Trace: cached.Trace{
 				TakeRejected:  c.Trace.TakeRejected,
-				Expiring:      c.Trace.Expiring,
 				LeaseAssigned: c.Trace.LeaseAssigned,
 				LeaseLost:     c.Trace.LeaseLost,
 				RenewFailed:   c.Trace.RenewFailed,
@@ -48,7 +47,7 @@ func TestConformance(t *testing.T) {
 			return keeper.Stats{
 				WorkerID: s.WorkerID, DatacenterID: s.DatacenterID, Guarantee: s.Guarantee, Limit: s.Limit, Window: s.Window, WindowLasts: s.WindowLasts,
 				RejectedTakes: s.RejectedTakes, Renewals: s.Renewals, RenewFailures: s.RenewFailures,
-				LastDelta: s.LastDelta, Ahead: s.Ahead, Expires: s.Expires, Expiring: s.Expiring,
+				LastDelta: s.LastDelta, Ahead: s.Ahead, Expires: s.Expires,
 			}
 		},
 		Off:     time.Minute,

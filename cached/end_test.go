@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gentest"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // TestEveryIDIsPositiveToTheVeryEnd uses a layout up. All 63 bits of its last ID are set.
@@ -58,32 +59,18 @@ func TestEveryIDIsPositiveToTheVeryEnd(t *testing.T) {
 	}
 }
 
-// New takes a generator that could never issue an ID for the mistake that it is.
-func TestLayoutInItsLastUnitIsRefused(t *testing.T) {
+// A generator that could never issue an ID is a mistake.
+func TestNewRefusesALayoutInItsLastUnit(t *testing.T) {
 	layout := narrow()
 	layout.DeltaBits = 10
-	epoch := bitsalloc.DefaultEpoch()
-	for _, row := range []struct {
-		now, first int64
-		want       error
-	}{{1022, 1, nil}, {1023, 1, cached.ErrTimeExhausted}, {1000, 1023, nil}, {1000, 1024, cached.ErrTimeExhausted}} {
-		store := &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: worker(), First: row.first, Limit: 2000, Guarantee: assigner.GuaranteeFenced}, nil
-		}}
-		g, err := cached.New(cached.Config{
-			Layout: layout, Epoch: epoch, Assigner: store,
-			Now: func() time.Time { return epoch.Add(time.Duration(row.now) * time.Second) },
-		})
-		if !errors.Is(err, row.want) {
-			t.Fatalf("New at %d with a grant from %d = %v, want %v", row.now, row.first, err, row.want)
+	for now, want := range map[int64]error{1022: nil, 1023: cached.ErrTimeExhausted} {
+		g, err := cached.New(cached.Config{Layout: layout, Assigner: &fakeassigner.Assigner{OnAssign: anyWorker(1)},
+			Now: func() time.Time { return bitsalloc.DefaultEpoch().Add(time.Duration(now) * time.Second) }})
+		if !errors.Is(err, want) {
+			t.Fatalf("New at %d = %v, want %v", now, err, want)
 		}
 		if err == nil {
-			if f := next(t, g); f.Delta != 1023 {
-				t.Errorf("%v, want delta 1023", f)
-			}
-			if err := g.Close(); err != nil {
-				t.Error(err)
-			}
+			next(t, testkit.Close(t, g, err))
 		}
 	}
 }

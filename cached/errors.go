@@ -27,13 +27,12 @@ var (
 
 // An AheadError reports how far ID time would run ahead of the clock.
 type AheadError struct {
-	Ahead   time.Duration // of the refused unit
-	Max     time.Duration // Config.MaxAhead, in whole units
+	Ahead   time.Duration // of the refused unit; RetryIn more than Config.MaxAhead in whole units
 	RetryIn time.Duration // until the unit may be used
 }
 
 func (e *AheadError) Error() string {
-	return fmt.Sprintf("%v: by %v, allowed: %v", ErrTooFarAhead, e.Ahead, e.Max)
+	return fmt.Sprintf("%v: by %v, allowed: %v", ErrTooFarAhead, e.Ahead, e.Ahead-e.RetryIn)
 }
 
 // Unwrap returns ErrTooFarAhead.

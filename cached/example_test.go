@@ -68,29 +68,6 @@ func ExampleGenerator_NextContext() {
 	// Output: 10000
 }
 
-// The errors of the package tell a passing shortage from a permanent one.
-func ExampleGenerator_Next() {
-	g, err := cached.New(cached.Config{Assigner: assigner.Static(15), MaxAhead: time.Minute, AllowReuse: true})
-	if err != nil {
-		log.Fatal(err)
-	}
-	for range 1_000_000 {
-		_, err = g.Next()
-		if errors.Is(err, cached.ErrTooFarAhead) {
-			fmt.Println("a million at once is more than a minute has")
-			break
-		}
-	}
-	if err := g.Close(); err != nil {
-		fmt.Println(err)
-	}
-	_, err = g.Next()
-	fmt.Println(err)
-	// Output:
-	// a million at once is more than a minute has
-	// cached: generator closed
-}
-
 // All mistakes are reported together.
 func ExampleConfig_Validate() {
 	err := cached.Config{
@@ -158,21 +135,4 @@ func ExampleGenerator_Reserve() {
 	}
 	fmt.Println(g.Stats().Issued)
 	// Output: 10000
-}
-
-// Rare events go to the alerts of a program. With a Logger, they are logged as well.
-func ExampleTrace() {
-	g, err := cached.New(cached.Config{
-		Assigner:   assigner.Static(19),
-		AllowReuse: true,
-		Trace: cached.Trace{
-			LeaseAssigned: func(grant assigner.Grant) { fmt.Println("worker", grant.WorkerID) },
-			LeaseLost:     func(workerID int64, err error) { fmt.Println("lost worker", workerID, err) },
-		},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer g.Close()
-	// Output: worker 19
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/generator"
@@ -45,10 +44,7 @@ type Generator struct {
 	newest     int64 // the last ID put
 	goAt       int64 // the sequence number at which takers go on; 0: the first one of the oldest block
 
-	// Only New and then the padding goroutine use these, for announceLead.
-	near       time.Time // when the newest block was last within a ring of the clock
-	nearIssued uint64    // IDs issued by then
-	warned     bool
+	warned bool // that ID time runs ahead; only New and then the padding goroutine use it
 
 	passes, inlinePads, rejectedPuts atomic.Int64
 }

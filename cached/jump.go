@@ -8,14 +8,11 @@ import "time"
 // now returns the time by the clock that belongs to the latest lease.
 func (g *Generator) now() time.Time { return g.keeper.Latest().Clock.Now() }
 
-// staleTick returns the interval at which the padding goroutine looks for stale blocks.
-func staleTick(maxStaleness time.Duration) time.Duration { return maxStaleness / 4 }
-
-// freshen drops the blocks that would exceed MaxStaleness before the next check. It moves
-// lastSecond up to the clock if it has dropped blocks, or if the next block would be too far
-// behind, too.
+// freshen drops the blocks that would exceed MaxStaleness before the next check, which comes after
+// a quarter of it. It moves lastSecond up to the clock if it has dropped blocks, or if the next
+// block would be too far behind, too.
 func (g *Generator) freshen() {
-	now, behind := g.now(), g.cfg.MaxStaleness-staleTick(g.cfg.MaxStaleness)
+	now, behind := g.now(), g.cfg.MaxStaleness-g.cfg.MaxStaleness/4
 	oldest := min(g.alloc.Delta(now.Add(-behind))+1, g.alloc.MaxDelta())
 	if behind < 0 || oldest < 1 {
 		return

@@ -61,43 +61,6 @@ func TestNoIDLiesAboveTheFence(t *testing.T) {
 	})
 }
 
-// Callers go on with the sequence number after the last one, after any number of passes that put no
-// block, and lose no other ID by that.
-func TestSequenceGoesOnAfterAnOutage(t *testing.T) {
-	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		var down atomic.Bool
-		store := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
-			if down.Load() {
-				return assigner.Grant{}, errors.New("store is down")
-			}
-			return fresh(ctx, n, d)
-		}}
-		g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy})
-		take(t, g, 5)
-		down.Store(true)
-		g.Invalidate()
-		for range 3 {
-			time.Sleep(time.Minute)
-			if _, err := g.Next(); !errors.Is(err, cached.ErrLeaseExhausted) {
-				t.Fatalf("Next = %v, want ErrLeaseExhausted", err)
-			}
-		}
-		down.Store(false)
-		id, err := g.NextContext(t.Context())
-		if f := parse(t, g, id); err != nil || f.Sequence != 5 {
-			t.Errorf("%v, %v, want sequence number 5", f, err)
-		}
-		synctest.Wait()
-		take(t, g, 10+3*16) // the rest of four blocks
-		retired := g.Stats().Retired
-		time.Sleep(20 * time.Second) // the generator checks for stale blocks
-		synctest.Wait()
-		if s := g.Stats(); s.Retired != retired || s.Remaining != 8*16 {
-			t.Errorf("Retired %d after %d, Remaining %d, want no further ID dropped and a full ring", s.Retired, retired, s.Remaining)
-		}
-	})
-}
-
 // TestFenceIsRaisedBeforeItIsReached: with a store that answers, a window of 30 units is never
 // felt, whether the generator is idle, keeps pace with the clock or runs far ahead of it.
 func TestFenceIsRaisedBeforeItIsReached(t *testing.T) {

@@ -1,6 +1,7 @@
 package cached
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -47,7 +48,7 @@ func (g *Generator) NextIDContext(ctx context.Context) (uidring.ID, error) {
 // Fill fills dst with new IDs, increasing but not always consecutive, and returns their number.
 // If it gets fewer than len(dst) it also returns one of the errors of Next; the IDs in dst are
 // valid.
-func (g *Generator) Fill(dst []int64) (int, error) { return g.path.Fill(dst, g.ring.TakeN) }
+func (g *Generator) Fill(dst []int64) (int, error) { return g.path.Fill(dst, g.ring.TakeBlock) }
 
 // Reserve takes up to n consecutive IDs of the stream, from first to first+got-1. got is less than
 // n if a unit of time ends before. For n of 1 or more, got is at least 1, or Reserve returns one of
@@ -69,11 +70,8 @@ func (g *Generator) reject(context.Context) error {
 	}
 	generator.Signal(g.wake)
 	err := g.admit(g.keeper.Current(), g.lastSecond+1)
-	switch {
-	case err == nil:
-		return ErrEmpty
-	case passing(err):
+	if passing(err) {
 		return fmt.Errorf("%w: %w", ErrEmpty, err)
 	}
-	return err
+	return cmp.Or(err, ErrEmpty)
 }

@@ -13,22 +13,15 @@ import (
 const longLead = 10 * time.Minute
 
 // announceLead warns, once, when callers have driven ID time further ahead of the clock than
-// longLead. It measures their rate since the newest block, last, was at most a ring ahead. A lease
-// that begins ahead of the clock is no reason to warn.
-func (g *Generator) announceLead(last int64) {
-	now, issued, layout := g.now(), g.ring.Counts().Issued, g.alloc.Layout()
-	lead := g.alloc.Time(last).Sub(now)
-	if lead <= time.Duration(g.ring.Slots())*layout.Unit || g.near.IsZero() {
-		g.near, g.nearIssued = now, issued
-	}
-	if lead <= longLead || g.warned {
-		return
-	}
-	rate := float64(issued-g.nearIssued) / max(now.Sub(g.near), time.Millisecond).Seconds()
-	sustained := float64(g.alloc.MaxSequence()+1) / layout.Unit.Seconds()
-	if g.warned = rate > sustained; g.warned {
-		g.keeper.Logger.Warn("ID time runs ahead of the clock", "ahead", lead, "rate", int64(rate), "sustained", int64(sustained),
-			"layout", layout.String(), "remedy", "a layout with more sequence bits, or MaxAhead to bound it")
+// longLead; used is the delta of the newest block. The blocks that are still in the ring, and the
+// units that a lease begins ahead of the clock, do not count.
+func (g *Generator) announceLead(used int64) {
+	grant := g.keeper.Latest()
+	used -= int64(g.ring.Slots()) + max(grant.First-grant.Delta, 0)
+	if lead := g.alloc.Time(used).Sub(grant.Clock.Now()); lead > longLead && !g.warned {
+		g.warned = true
+		g.keeper.Logger.Warn("ID time runs ahead of the clock", "ahead", lead, "layout", g.alloc.Layout().String(),
+			"remedy", "a layout with more sequence bits, or MaxAhead to bound it")
 	}
 }
 
@@ -45,7 +38,7 @@ func (g *Generator) handover(left int) {
 // have passed.
 func (g *Generator) padLoop() {
 	schedule := time.Tick(g.cfg.ScheduleInterval) // nil if that is 0
-	stale := time.Tick(staleTick(g.cfg.MaxStaleness))
+	stale := time.Tick(g.cfg.MaxStaleness / 4)
 	for {
 		changed := g.keeper.Changed() // before the pass, to miss no change
 		wake := g.wake
@@ -79,7 +72,6 @@ func (g *Generator) fill() error {
 	g.announceLead(last)
 	if err != nil && !errors.Is(err, ErrClosed) {
 		g.rejectedPuts.Add(1)
-		generator.Report(g.keeper.Logger, "PutRejected", g.cfg.Trace.PutRejected, err)
 		if !passing(err) {
 			g.path.Filled.Wake() // waiting callers return this error
 		}
@@ -169,5 +161,5 @@ func (g *Generator) admit(grant *keeper.Grant, delta int64) error {
 		return nil
 	}
 	ahead := g.alloc.Time(delta).Sub(now)
-	return &AheadError{Ahead: ahead, Max: most, RetryIn: ahead - most}
+	return &AheadError{Ahead: ahead, RetryIn: ahead - most}
 }

@@ -28,7 +28,7 @@ func TestIDsSpreadEvenlyOverShardsAtAnyPace(t *testing.T) {
 				// At the default MaxStaleness the generator would look at its ring 5,760 times a day.
 				g := inBubble(t, cached.Config{Layout: bitsalloc.Default(), BoostPower: boost, MaxStaleness: max(time.Minute, every/5)})
 				time.Sleep(time.Millisecond) // not at the instants at which the padding goroutine looks for stale blocks
-				ids := make([]int64, scaled(n))
+				ids := make([]int64, testkit.Scaled(n))
 				for i := range ids {
 					ids[i] = next(t, g).ID
 					time.Sleep(every)

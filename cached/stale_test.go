@@ -112,17 +112,3 @@ func TestClockIsFollowedOnceABlockIsStale(t *testing.T) {
 		})
 	}
 }
-
-func TestNegativeMaxStalenessKeepsEveryBlock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := inBubble(t, cached.Config{MaxStaleness: -1, Assigner: &fakeassigner.Assigner{OnAssign: fresh}})
-		time.Sleep(24 * time.Hour)
-		if f := next(t, g); f.Delta != bubbleStart+1 || f.Sequence != 0 {
-			t.Errorf("the first ID after a day is %v, want the first that was put", f)
-		}
-		take(t, g, 40*16) // more than the ring has
-		if s := g.Stats(); s.Retired != 0 || s.LastDelta > bubbleStart+60 {
-			t.Errorf("Retired %d, LastDelta %d, want no block dropped and no unit skipped", s.Retired, s.LastDelta)
-		}
-	})
-}

@@ -30,7 +30,6 @@ type Stats struct {
 	LastDelta int64         // highest delta that blocks have used or skipped
 	Ahead     time.Duration // how far LastDelta is ahead of Config.Now; negative when behind
 	Expires   time.Time     // end of the delta field at the pace of the clock
-	Expiring  bool          // less than a year is left
 }
 
 // Stats returns a snapshot. It waits for a padding pass in progress. It does not delay callers of
@@ -63,6 +62,5 @@ func (g *Generator) Stats() Stats {
 		LastDelta:     s.LastDelta,
 		Ahead:         s.Ahead,
 		Expires:       s.Expires,
-		Expiring:      s.Expiring,
 	}
 }

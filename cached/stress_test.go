@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/idset"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A crowd takes IDs from one generator in every way there is. Each ID may come once.
@@ -115,7 +116,7 @@ func TestEveryIDIsIssuedOnce(t *testing.T) {
 		eachEmptyPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 			for _, goroutines := range []int{1, 2, 8, 64} {
 				layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 17, SequenceBits: row.bits}
-				stress(t, cached.Config{Layout: layout, BoostPower: row.boost, OnEmpty: policy}, goroutines, scaled(row.ids), nil)
+				stress(t, cached.Config{Layout: layout, BoostPower: row.boost, OnEmpty: policy}, goroutines, testkit.Scaled(row.ids), nil)
 			}
 		})
 	}
@@ -126,7 +127,7 @@ func TestEveryIDIsIssuedOnceAcrossInvalidateAndClose(t *testing.T) {
 		for range 20 {
 			layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 22, SequenceBits: 3}
 			cfg := cached.Config{Layout: layout, OnEmpty: policy, Assigner: &fakeassigner.Assigner{}}
-			calls := scaled(400)
+			calls := testkit.Scaled(400)
 			stress(t, cfg, 8, 1<<30, func(g *cached.Generator) {
 				for range calls {
 					g.Invalidate()

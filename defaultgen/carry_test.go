@@ -1,7 +1,6 @@
 package defaultgen_test
 
 import (
-	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -51,35 +50,6 @@ func TestStepBackIsNoticedWithinAMillisecond(t *testing.T) {
 // wideIn has so many IDs in a unit that tests do not use them up.
 func wideIn(unit time.Duration) bitsalloc.Layout {
 	return bitsalloc.Layout{DeltaBits: 40, WorkerBits: 3, SequenceBits: 20, Unit: unit}
-}
-
-// Next takes each number of a unit while it reads no clock.
-func TestNextLeavesOutNoNumberOfAUnit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := openCarried(t, defaultgen.Config{Now: time.Now})
-		first := next(t, g)
-		for sequence := range int64(15) {
-			checkAt(t, next(t, g), first.Delta, sequence+1)
-		}
-		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) {
-			t.Errorf("Next after 16 IDs: %v, want ErrSequenceExhausted", err)
-		}
-	})
-}
-
-func TestStepAheadIsNoticedWithinAMillisecond(t *testing.T) {
-	for _, unit := range units {
-		for policy := range defaultgen.GoOn + 1 {
-			synctest.Test(t, func(t *testing.T) {
-				var by atomic.Int64
-				g := openCarried(t, defaultgen.Config{Layout: wideIn(unit), OnClockBack: policy, Now: gentest.Skewed(&by)})
-				next(t, g)
-				by.Add(int64(time.Hour))
-				time.Sleep(time.Millisecond)
-				checkTime(t, next(t, g), time.Now().Add(time.Hour), unit)
-			})
-		}
-	}
 }
 
 // A unit ends on the nanosecond, though the clock is not read for each ID.

@@ -95,9 +95,6 @@ type Config struct {
 type Trace struct {
 	// TakeRejected is called when a method that issues IDs returns an error other than ErrClosed.
 	TakeRejected func(err error)
-	// Expiring is called once, when less than a year is left until the delta field is used up: by
-	// New, or by the first call that issues an ID of that year.
-	Expiring func(expires time.Time)
 	// LeaseAssigned is called when the generator has taken a worker ID: in New, and after a loss.
 	LeaseAssigned func(assigner.Grant)
 	// LeaseLost is called when the lease of the worker ID has ended. The generator takes another.

@@ -33,15 +33,3 @@ func TestIDCostsNoMemory(t *testing.T) {
 		}
 	}
 }
-
-func TestRefusalForWantOfSequenceCostsNoMemory(t *testing.T) {
-	g, _ := onFakeClock(t, defaultgen.Config{})
-	fill(t, g, 16)
-	if n := testing.AllocsPerRun(1000, func() {
-		if _, err := g.Next(); err != defaultgen.ErrSequenceExhausted {
-			t.Errorf("Next: %v", err)
-		}
-	}); n != 0 {
-		t.Errorf("Next makes %v allocations for its error", n)
-	}
-}

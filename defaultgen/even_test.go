@@ -40,37 +40,34 @@ func checkSpread(t *testing.T, layout bitsalloc.Layout, gap func() time.Duration
 }
 
 // At each pace that is regular and not above one ID a unit, IDs spread over shards as counting
-// would spread them: exactly for powers of two, within 2 % for the others.
+// would spread them: exactly for powers of two, within 2 % for the others. At higher paces, regular
+// or not, powers of two up to 64 are exactly even still. Irregular gaps are drawn, with the pace
+// for their mean. The limits are four standard deviations of a fair draw.
 func TestByDefaultIDsSpreadOverShardsAsCountingWould(t *testing.T) {
-	for layout, paces := range map[bitsalloc.Layout][]time.Duration{
-		bitsalloc.Default(): {4 * time.Hour, 5 * time.Minute, 13 * time.Second, 10 * time.Second, 7 * time.Second, 3 * time.Second,
-			2500 * time.Millisecond, 1500 * time.Millisecond, time.Second},
-		{DeltaBits: 31, DatacenterBits: 2, WorkerBits: 17, SequenceBits: 13, Unit: time.Second}: {24 * time.Hour, 86_399 * time.Second, 8 * time.Hour},
-		bitsalloc.Snowflake(): {24 * time.Hour, time.Minute, time.Second, 33 * time.Millisecond, 7 * time.Millisecond, 3 * time.Millisecond,
-			2 * time.Millisecond, time.Millisecond},
+	wide := bitsalloc.Layout{DeltaBits: 31, DatacenterBits: 2, WorkerBits: 17, SequenceBits: 13, Unit: time.Second}
+	asCounting, asDrawn := map[int64]int{2: 0, 16: 0, 64: 0, 1024: 0, 3: 106, 10: 32}, map[int64]int{2: 0, 16: 0, 64: 0, 3: 238, 10: 151}
+	const ms = time.Millisecond
+	for _, row := range []struct {
+		layout  bitsalloc.Layout
+		drawn   bool
+		allowed map[int64]int
+		paces   []time.Duration
+	}{
+		{bitsalloc.Default(), false, asCounting, []time.Duration{4 * time.Hour, 5 * time.Minute, 13_000 * ms, 10_000 * ms, 7000 * ms, 3000 * ms, 2500 * ms, 1500 * ms, 1000 * ms}},
+		{wide, false, asCounting, []time.Duration{24 * time.Hour, 86_399_000 * ms, 8 * time.Hour}},
+		{bitsalloc.Snowflake(), false, asCounting, []time.Duration{24 * time.Hour, time.Minute, 1000 * ms, 33 * ms, 7 * ms, 3 * ms, 2 * ms, ms}},
+		{bitsalloc.Default(), false, asDrawn, []time.Duration{700 * ms, 100 * ms, 10 * ms, 300 * time.Microsecond}},
+		{bitsalloc.Default(), true, asDrawn, []time.Duration{time.Hour, 3000 * ms, 1000 * ms, 700 * ms, 100 * ms, 10 * ms, 300 * time.Microsecond}},
 	} {
-		for _, pace := range paces {
-			t.Run(fmt.Sprintf("layout %v, one ID in %v", layout, pace), func(t *testing.T) {
-				gap := func() time.Duration { return pace }
-				checkSpread(t, layout, gap, map[int64]int{2: 0, 16: 0, 64: 0, 1024: 0, 3: 106, 10: 32})
-			})
-		}
-	}
-}
-
-// At higher paces, regular or not, powers of two up to 64 are exactly even still. Irregular gaps
-// are drawn, with the pace for their mean. The limits are four standard deviations of a fair draw.
-func TestByDefaultIDsSpreadOverShardsAtAnyPace(t *testing.T) {
-	for _, pace := range []time.Duration{
-		time.Hour, 3 * time.Second, time.Second, 700 * time.Millisecond, 100 * time.Millisecond, 10 * time.Millisecond, 300 * time.Microsecond,
-	} {
-		random := rand.New(rand.NewPCG(1, uint64(pace)))
-		for name, gap := range map[string]func() time.Duration{
-			"regular": func() time.Duration { return pace },
-			"drawn":   func() time.Duration { return time.Duration(float64(pace) * random.ExpFloat64()) },
-		} {
-			t.Run(fmt.Sprintf("one ID in %v, %s", pace, name), func(t *testing.T) {
-				checkSpread(t, bitsalloc.Default(), gap, map[int64]int{2: 0, 16: 0, 64: 0, 3: 238, 10: 151})
+		for _, pace := range row.paces {
+			t.Run(fmt.Sprintf("layout %v, one ID in %v, drawn %v", row.layout, pace, row.drawn), func(t *testing.T) {
+				random := rand.New(rand.NewPCG(1, uint64(pace)))
+				checkSpread(t, row.layout, func() time.Duration {
+					if row.drawn {
+						return time.Duration(float64(pace) * random.ExpFloat64())
+					}
+					return pace
+				}, row.allowed)
 			})
 		}
 	}

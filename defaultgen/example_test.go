@@ -80,29 +80,3 @@ func ExampleGenerator_Next() {
 	// defaultgen: the sequence of this unit is used up
 	// the clock is behind by 5s
 }
-
-// With one ID a second, IDs that all have the sequence number 0 would all be even.
-func ExampleConfig_sequenceStart() {
-	clock := uidringtest.NewClock(time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC))
-	g, err := defaultgen.New(defaultgen.Config{
-		Assigner:      uidringtest.Worker(13),
-		SequenceStart: defaultgen.Even, // the default
-		Now:           clock.Now,
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer g.Close()
-
-	var shards []int64
-	for range 8 {
-		clock.Advance(time.Second)
-		id, err := g.Next()
-		if err != nil {
-			log.Fatal(err)
-		}
-		shards = append(shards, id%4)
-	}
-	fmt.Println(shards)
-	// Output: [0 1 2 3 0 1 2 3]
-}

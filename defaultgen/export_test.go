@@ -21,8 +21,5 @@ func (g *Generator) EndUnit() { g.endUnit() }
 // Used is described at EndUnit.
 func (g *Generator) Used() int64 { return g.used() }
 
-// Held reports whether the generator has a lease.
-func (g *Generator) Held() bool { return g.keeper.Current() != nil }
-
 // Add is the rest of a Fill that stalled after it had looked how many IDs the unit has left.
 func (g *Generator) Add(n int64) (first, got int64) { return g.unit.Load().add(n) }

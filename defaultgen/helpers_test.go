@@ -31,24 +31,6 @@ func newFakeClock(t time.Time) *fakeClock {
 func (d *fakeClock) now() time.Time        { return time.Unix(0, d.unixNano.Load()) }
 func (d *fakeClock) move(by time.Duration) { d.unixNano.Add(int64(by)) }
 
-// A gate is the clock of a bubble, which stops a caller: the first reading after shut is set
-// returns when goOn is closed. A generator reads the clock between its look at the grant and the
-// claim.
-type gate struct {
-	shut          atomic.Bool
-	reading, goOn chan struct{}
-}
-
-func newGate() *gate { return &gate{reading: make(chan struct{}), goOn: make(chan struct{})} }
-
-func (g *gate) now() time.Time {
-	if g.shut.CompareAndSwap(true, false) {
-		close(g.reading)
-		<-g.goOn
-	}
-	return time.Now()
-}
-
 // open makes a generator that is closed when the test ends. Without an Assigner it gets a fresh
 // worker ID, without a Layout the narrow one with units of a second, without an Epoch its own.
 func open(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {

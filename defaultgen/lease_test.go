@@ -3,7 +3,6 @@ package defaultgen_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,11 +13,10 @@ import (
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gentest"
-	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// minute is longer than the time between two renewals.
-const minute = time.Minute
+// heartbeat is the time between two renewals when nothing else calls for one, and minute is longer.
+const heartbeat, minute = 45 * time.Second, time.Minute
 
 // losing is a store whose leases are lost at the first renewal. It gives the worker IDs from 1,000
 // down: a smaller worker ID makes it hard to keep IDs increasing.
@@ -31,7 +29,7 @@ func losing() *fakeassigner.Assigner {
 	}
 }
 
-// From the half of the grant on, the generator asks for more, once.
+// From the half of the grant on, the generator asks for more, once, and beyond the grant at once.
 func TestGrantIsExtendedFromItsHalfOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
@@ -45,6 +43,10 @@ func TestGrantIsExtendedFromItsHalfOn(t *testing.T) {
 			if got, want := g.Stats().Limit > limit, ahead > 50*time.Second; got != want || want && store.Renewals.Load() != 1 {
 				t.Errorf("%v ahead: limit %d after %d, %d renewals", ahead, g.Stats().Limit, limit, store.Renewals.Load())
 			}
+		}
+		by.Store(int64(time.Hour))
+		if d := gentest.Elapsed(func() { wait(t, g) }); d != 0 {
+			t.Errorf("NextContext beyond the grant took %v", d)
 		}
 	})
 }
@@ -72,84 +74,4 @@ func TestLossIsNoStepBackOfTheClock(t *testing.T) {
 			checkAt(t, wait(t, g), last.Delta+1, 0)
 		})
 	}
-}
-
-// A caller reads the clock, and is held up while its worker ID is lost.
-func TestCallerInFlightIssuesNothingWithALostWorker(t *testing.T) {
-	for _, used := range []int{0, 3, 16} { // IDs of the unit
-		for _, others := range []bool{false, true} { // take IDs meanwhile
-			testkit.Bubble(t, fmt.Sprintf("%d used, others at work: %v", used, others), func(t *testing.T) {
-				stop, store := newGate(), losing()
-				g := open(t, defaultgen.Config{Assigner: store, Now: stop.now})
-				time.Sleep(heartbeat - 500*time.Millisecond)
-				fill(t, g, used)
-				stop.shut.Store(true)
-				inFlight := make(chan bitsalloc.Fields)
-				go func() {
-					id, err := g.Next()
-					f, _ := g.Parse(id)
-					if err != nil || f.WorkerID != 999 {
-						t.Errorf("the caller in flight got %v, %v, want worker 999", f, err)
-					}
-					inFlight <- f
-				}()
-				<-stop.reading
-				time.Sleep(10 * time.Second) // lost at the heartbeat
-				other := int64(0)
-				if others {
-					other = wait(t, g).ID
-				}
-				close(stop.goOn)
-				if f := <-inFlight; f.ID <= other {
-					t.Errorf("the caller in flight got %v, want more than %d", f, other)
-				}
-			})
-		}
-	}
-}
-
-// heartbeat is the time between two renewals when nothing else calls for one.
-const heartbeat = 45 * time.Second
-
-// A caller that sees its grant end while the store extends it has an ID of the extended grant.
-func TestCallerInFlightSeesTheExtendedGrant(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var by atomic.Int64
-		var stop atomic.Bool
-		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100), OnRenew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
-			g.Limit = want + 100
-			return nil
-		}}
-		g := open(t, defaultgen.Config{Assigner: store, Now: func() time.Time {
-			if stop.CompareAndSwap(true, false) {
-				by.Store(int64(time.Hour))
-				time.Sleep(time.Minute) // the lease is renewed
-			}
-			return time.Now().Add(time.Duration(by.Load()))
-		}})
-		next(t, g)
-		stop.Store(true)
-		checkTime(t, next(t, g), time.Now().Add(time.Hour), time.Second)
-	})
-}
-
-// The generator asks for a delta beyond its grant at once.
-func TestGrantIsExtendedOnRequest(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var by atomic.Int64
-		returned := make(chan struct{}) // an extension before that would give Next an ID
-		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100), OnRenew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
-			<-returned
-			return fakeassigner.Raise(ctx, g, used, want)
-		}}
-		g := open(t, defaultgen.Config{Assigner: store, Now: gentest.Skewed(&by)})
-		by.Store(int64(time.Hour))
-		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrLeaseExhausted) {
-			t.Errorf("Next beyond the grant: %v, want ErrLeaseExhausted", err)
-		}
-		close(returned)
-		if d := gentest.Elapsed(func() { wait(t, g) }); d != 0 {
-			t.Errorf("NextContext took %v", d)
-		}
-	})
 }

@@ -2,7 +2,6 @@ package defaultgen_test
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -17,27 +16,6 @@ import (
 
 // The results of each policy for one caller are in the model. These are the waits of NextContext,
 // and readings that the model does not have.
-
-func TestNextContextWaitsForTheClock(t *testing.T) {
-	for _, back := range []time.Duration{1, time.Millisecond, time.Second, time.Second + 1, time.Hour} {
-		synctest.Test(t, func(t *testing.T) {
-			var by atomic.Int64
-			g := open(t, defaultgen.Config{Now: gentest.Skewed(&by)})
-			first := next(t, g)
-			by.Add(int64(-back))
-			ctx, cancel := context.WithTimeout(t.Context(), back/2)
-			defer cancel()
-			_, err := g.NextContext(ctx)
-			if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, defaultgen.ErrClockBack) {
-				t.Errorf("%v back: %v, want DeadlineExceeded and ErrClockBack", back, err)
-			}
-			d := gentest.Elapsed(func() { checkAt(t, wait(t, g), first.Delta, 1) })
-			if d != back-back/2 {
-				t.Errorf("%v back: NextContext took %v, want %v", back, d, back-back/2)
-			}
-		})
-	}
-}
 
 // TestNextContextFollowsTheClock steps the clock again while NextContext waits.
 func TestNextContextFollowsTheClock(t *testing.T) {

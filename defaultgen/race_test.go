@@ -1,50 +1,68 @@
 package defaultgen_test
 
 import (
-	"errors"
+	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// TestLostRaceIsTriedAgain has another call enter a unit while the first one reads the clock.
-func TestLostRaceIsTriedAgain(t *testing.T) {
+// A caller has loaded the unit and the grant, and is held up while it reads the clock. Meanwhile
+// another caller enters a unit, or the lease changes.
+func TestCallerThatIsHeldUpWhileItReadsTheClock(t *testing.T) {
+	extended := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100), OnRenew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
+		g.Limit = want + 100
+		return nil
+	}}
 	for name, row := range map[string]struct {
-		taken  int // of the unit before
-		before time.Duration
-		after  time.Duration // the clock moves before and after the reading
+		store       *fakeassigner.Assigner
+		taken       int           // IDs of the unit before
+		pause, held time.Duration // before the call, and in it
+		step        time.Duration // of the clock, which the caller is the first to read
+		other       bool          // another caller takes an ID meanwhile
+		worker      int64         // of the caller's ID
 	}{
-		"into the same unit":                   {1, time.Second, 0},
-		"into the next unit":                   {1, time.Second, time.Second},
-		"with an error that is no longer true": {16, 0, time.Second},
+		"another caller enters its unit":        {losing(), 1, time.Second, 0, 0, true, 1000},
+		"another caller enters the next unit":   {losing(), 1, time.Second, time.Second, 0, true, 1000},
+		"its error is no longer true":           {losing(), 16, 0, time.Second, 0, true, 1000},
+		"its worker ID is lost":                 {losing(), 3, heartbeat - 500*time.Millisecond, 10 * time.Second, 0, false, 999},
+		"its worker ID is lost to another call": {losing(), 16, heartbeat - 500*time.Millisecond, 10 * time.Second, 0, true, 999},
+		"its grant is extended":                 {extended, 1, 0, time.Minute, time.Hour, false, 1},
 	} {
-		t.Run(name, func(t *testing.T) {
-			cfg := complete(defaultgen.Config{SequenceStart: defaultgen.Zero})
-			d := newFakeClock(cfg.Epoch.Add(1000 * cfg.Layout.Unit))
-			var between func()
-			cfg.Now = func() time.Time {
-				now, call := d.now(), between
-				if call != nil {
-					between = nil
-					call()
+		testkit.Bubble(t, name, func(t *testing.T) {
+			var by atomic.Int64
+			var hold atomic.Bool
+			var g *defaultgen.Generator
+			var other bitsalloc.Fields
+			g = open(t, defaultgen.Config{Assigner: row.store, SequenceStart: defaultgen.Zero, Now: func() time.Time {
+				if !hold.CompareAndSwap(true, false) {
+					return time.Now().Add(time.Duration(by.Load()))
+				}
+				by.Store(int64(row.step))
+				now := time.Now().Add(row.step)
+				time.Sleep(row.held)
+				if row.other {
+					other = next(t, g)
 				}
 				return now
-			}
-			g := open(t, cfg)
+			}})
 			fill(t, g, row.taken)
-			d.move(row.before)
-			var winner bitsalloc.Fields
-			between = func() {
-				d.move(row.after)
-				winner = next(t, g)
+			time.Sleep(row.pause)
+			hold.Store(true)
+			f, sequence := next(t, g), int64(0)
+			if row.other {
+				sequence = 1
 			}
-			delta := 1000 + int64((row.before+row.after)/time.Second)
-			loser := next(t, g)
-			checkAt(t, winner, delta, 0)
-			checkAt(t, loser, delta, 1)
+			checkTime(t, f, time.Now().Add(row.step), time.Second)
+			if f.WorkerID != row.worker || f.Sequence != sequence || f.ID <= other.ID || other.Sequence != 0 {
+				t.Errorf("the caller held up got %v, the other one %v, want worker %d, sequence %d", f, other, row.worker, sequence)
+			}
 		})
 	}
 }
@@ -63,28 +81,6 @@ func TestChangeOfTheUnitIsWaitedFor(t *testing.T) {
 		}
 		end()
 		wait()
-	}
-}
-
-// TestCallerThatWaitsForTheEndOfItsLease has the lease end while the caller waits for the mutex.
-func TestCallerThatWaitsForTheEndOfItsLease(t *testing.T) {
-	g, clock := onFakeClock(t, defaultgen.Config{})
-	next(t, g)
-	clock.move(time.Second)
-	end, result, closed := g.LockUnit(), make(chan error), make(chan error)
-	go func() {
-		_, err := g.Next()
-		result <- err
-	}()
-	testkit.Yield()
-	go func() { closed <- g.Close() }()
-	testkit.Until(t, "Close has withdrawn the lease", func() bool { return !g.Held() })
-	end()
-	if err := <-result; !errors.Is(err, defaultgen.ErrClosed) {
-		t.Errorf("Next: %v, want ErrClosed", err)
-	}
-	if err := <-closed; err != nil {
-		t.Error(err)
 	}
 }
 

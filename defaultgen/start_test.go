@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gentest"
@@ -76,19 +75,5 @@ func TestNewLeavesNothingBehindWhenItsContextEnds(t *testing.T) {
 		}
 		store.OnRelease = nil
 		next(t, open(t, cfg))
-	})
-}
-
-func TestLeaseThatBeginsWithTheLastUnitIsUsed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg := complete(defaultgen.Config{
-			Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 10, SequenceBits: 4, Unit: time.Second},
-			Assigner: &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-				return assigner.Grant{WorkerID: 3, First: 1023, Limit: 1023, Guarantee: assigner.GuaranteeFenced}, nil
-			}},
-		})
-		ahead := cfg.Epoch.Add(1022 * time.Second).Sub(gentest.Start)
-		cfg.Now = func() time.Time { return time.Now().Add(ahead) }
-		checkAt(t, next(t, open(t, cfg)), 1023, 0)
 	})
 }

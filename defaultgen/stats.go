@@ -23,7 +23,6 @@ type Stats struct {
 	LastDelta int64         // of the last ID, in units since the epoch
 	Ahead     time.Duration // how far LastDelta is ahead of Config.Now; negative when behind
 	Expires   time.Time     // end of the delta field
-	Expiring  bool          // less than a year is left
 }
 
 // Stats returns a snapshot. It does not slow down callers of Next.

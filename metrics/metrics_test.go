@@ -21,7 +21,6 @@ var untold = []string{
 	"Guarantee", // a word, in the log record of the assignment
 	"Limit",     // Window tells how far it is
 	"LastDelta", // Ahead tells where it is
-	"Expiring",  // Expires tells when
 }
 
 func TestAllReadsEveryFieldOfStats(t *testing.T) {

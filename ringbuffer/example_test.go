@@ -25,13 +25,13 @@ func Example() {
 
 	id, ok := ring.Take()
 	fmt.Println(id, ok)
-	batch := make([]int64, 10)
-	fmt.Println(batch[:ring.TakeN(batch)])
+	first, n, ok := ring.TakeBlock(10) // fewer, since the block ends before
+	fmt.Println(first, n, ok)
 	fmt.Println(ring.Len(), "left")
 	// Output:
 	// 8 true
-	// [9 10 11 12 13 14 15 16 17 18]
-	// 29 left
+	// 9 7 true
+	// 24 left
 }
 
 func ExampleRing_TakeBlock() {
@@ -50,27 +50,6 @@ func ExampleRing_TakeBlock() {
 	// Output:
 	// 7 IDs from 9
 	// 8 IDs from 64
-}
-
-func ExampleRing_Retire() {
-	ring, err := ringbuffer.New(4, nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for first := int64(8); first <= 32; first += 8 {
-		ring.Put(first, first+7)
-	}
-	ring.Take()
-
-	fmt.Println(ring.Retire(25), "retired")
-	id, _ := ring.Take()
-	fmt.Println(id)
-	fmt.Printf("%+v\n", ring.Counts())
-	// Output:
-	// 17 retired
-	// 26
-	// {Put:32 Issued:2 Retired:17 Remaining:13}
 }
 
 // The producer learns how many blocks are left, once per block.

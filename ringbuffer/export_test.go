@@ -1,14 +1,10 @@
 package ringbuffer
 
 // StartAt moves the indices of a new ring, so that tests reach their wrap.
-func (r *Ring) StartAt(index uint64) { r.startAt(index) }
-
-// Index returns the index of the current block.
-func (r *Ring) Index() uint64 { return r.current.Load().index }
-
-// HandOver does the rest of a take that was held up after it had found the block b used up. False
-// means that the ring is empty.
-func (r *Ring) HandOver(b *Block) bool { return r.next(b) }
+func (r *Ring) StartAt(index uint64) {
+	r.current.Load().index = index - 1
+	r.tail.Store(index)
+}
 
 // TakeFrom does the rest of a TakeBlock that was held up after it had loaded the current block.
 func (b *Block) TakeFrom(n int) (first int64, got int) {

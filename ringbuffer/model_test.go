@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/ringbuffer"
 )
 
@@ -150,9 +151,7 @@ func (p *pair) step(op byte) {
 	case 2:
 		id, ok := p.r.Take()
 		p.same("Take", list(id, 1, ok), p.m.take(1))
-	case 3:
-		p.takeN(arg)
-	case 4:
+	case 3, 4:
 		first, n, ok := p.r.TakeBlock(arg + 1)
 		p.same("TakeBlock", list(first, n, ok), p.m.take(arg+1))
 	case 5:
@@ -197,23 +196,6 @@ func (p *pair) put(arg int) {
 	}
 }
 
-func (p *pair) takeN(n int) {
-	dst := slices.Repeat([]int64{-1}, n)
-	got := dst[:p.r.TakeN(dst)]
-	if rest := dst[len(got):]; slices.ContainsFunc(rest, func(id int64) bool { return id != -1 }) {
-		p.t.Fatalf("TakeN wrote %v beyond the %d IDs that it returned", rest, len(got))
-	}
-	var want []int64
-	for len(want) < n {
-		ids := p.m.take(n - len(want))
-		if len(ids) == 0 {
-			break
-		}
-		want = append(want, ids...)
-	}
-	p.same("TakeN", got, want)
-}
-
 func list(first int64, n int, ok bool) (ids []int64) {
 	if ok {
 		for i := range int64(n) {
@@ -250,26 +232,25 @@ func (p *pair) compare() {
 func FuzzModel(f *testing.F) {
 	const peek, take, hold = 1, 2, 6
 	put := func(length, gap byte) byte { return gap<<6 | (length-1)<<3 }
-	takeN := func(n byte) byte { return n<<3 | 3 }
 	takeBlock := func(n byte) byte { return (n-1)<<3 | 4 }
 	retire := func(back byte) byte { return back<<3 | 5 }
 	resume := func(which, n byte) byte { return n<<6 | which<<3 | 7 }
 	one, two, four := put(1, 0), put(2, 0), put(4, 0)
 	f.Add([]byte{0, peek, one, peek, take, peek, take, one, one, one, take, take, peek, take})
-	f.Add([]byte{0, two, put(2, 3), takeN(0), takeN(1), takeN(3), take})
+	f.Add([]byte{0, two, put(2, 3), takeBlock(1), takeBlock(3), takeBlock(2), take})
 	f.Add([]byte{2, four, four, four, takeBlock(8), take, takeBlock(2), retire(2), four, retire(31), take})
-	f.Add([]byte{0, four, four, hold, hold, takeN(5), four, resume(0, 0), resume(0, 2), takeN(8), take})
-	f.Add([]byte{4, put(8, 1), put(8, 3), take, retire(9), put(8, 0), takeBlock(32), takeN(31), four, four})
+	f.Add([]byte{0, four, four, hold, hold, takeBlock(5), four, resume(0, 0), resume(0, 2), takeBlock(8), take})
+	f.Add([]byte{4, put(8, 1), put(8, 3), take, retire(9), put(8, 0), takeBlock(32), takeBlock(31), four, four})
 	f.Add([]byte{1, four, retire(3), hold, retire(1), take, resume(0, 1), four, retire(2), resume(0, 0)})
 	end := []byte{5} // up to the largest ID
 	for range 7 {
-		end = append(end, put(8, 0), takeN(8))
+		end = append(end, put(8, 0), takeBlock(8))
 	}
 	f.Add(append(slices.Clone(end), put(5, 0), hold, retire(31), peek, take, one, retire(31), resume(0, 1)))
-	f.Add(append(end, put(5, 0), retire(0), retire(1), retire(3), peek, takeN(9), four, retire(30)))
+	f.Add(append(end, put(5, 0), retire(0), retire(1), retire(3), peek, takeBlock(9), four, retire(30)))
 	long := []byte{2}
 	for i := range byte(200) {
-		long = append(long, two, put(i%8+1, i%4), take, takeN(i%4), hold, resume(i%3, i%2))
+		long = append(long, two, put(i%8+1, i%4), take, takeBlock(i%4+1), hold, resume(i%3, i%2))
 	}
 	f.Add(long)
 	f.Fuzz(func(t *testing.T, steps []byte) {
@@ -293,7 +274,7 @@ func TestRingFollowsItsModel(t *testing.T) {
 	seed := rand.Uint64()
 	t.Log("seed", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
-	for range scaled(8000) {
+	for range testkit.Scaled(8000) {
 		steps := make([]byte, 2+random.IntN(120))
 		for i := range steps {
 			steps[i] = byte(random.Uint32())

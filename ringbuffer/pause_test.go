@@ -20,33 +20,6 @@ func paused(t *testing.T) (*ringbuffer.Ring, *ringbuffer.Block) {
 	return r, r.Current()
 }
 
-// All takers are paused after their adds: no taker has found the block used up.
-func TestTakersThatPauseWithTheLastIDsKeepNoSlot(t *testing.T) {
-	r := newRing(t, 2)
-	next := int64(1)
-	for range 10 {
-		for r.Put(next, next+3) {
-			next += 4
-		}
-		if r.Free() != 0 {
-			t.Fatalf("%d slots are free after a Put that found none", r.Free())
-		}
-		for b := range 2 {
-			if !r.HandOver(r.Current()) {
-				t.Fatalf("the ring is empty after %d blocks of two", b)
-			}
-			for range 4 {
-				if _, ok := r.Current().Take(); !ok {
-					t.Fatal("the block has fewer than 4 IDs")
-				}
-			}
-			if r.Free() != b+1 {
-				t.Fatalf("%d slots are free when %d blocks are used up", r.Free(), b+1)
-			}
-		}
-	}
-}
-
 // Takers that have all found the same IDs left share them in the order of their adds.
 func TestBatchesHeldBeforeTheirAddsShareWhatIsLeft(t *testing.T) {
 	for _, test := range []struct{ adds, got []int }{
@@ -81,25 +54,6 @@ func TestEmptyIsExactDuringAPut(t *testing.T) {
 		}
 		if id, ok := r.Take(); ok != (want < 4) || ok && id != want {
 			t.Errorf("Take() = %d, %t, want %d", id, ok, want)
-		}
-	}
-}
-
-// A taker that found a block used up and was paused moves nothing when it goes on.
-func TestAPausedHandOverMovesNothing(t *testing.T) {
-	r, b := paused(t)
-	next := int64(12)
-	for range 5 {
-		r.TakeN(make([]int64, 4))
-		for r.Put(next, next+3) {
-			next += 4
-		}
-		before, index := r.Counts(), r.Index()
-		if !r.HandOver(b) {
-			t.Error("the paused taker found the ring empty")
-		}
-		if r.Index() != index || r.Counts() != before {
-			t.Errorf("block %d, %+v, want %d, %+v as before", r.Index(), r.Counts(), index, before)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package ringbuffer
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync/atomic"
 )
 
@@ -10,7 +11,7 @@ import (
 var ErrInvalidSize = errors.New("ringbuffer: invalid size")
 
 // A Ring is filled by one goroutine at a time (Put, Retire, Peek) and emptied by any number of them
-// (Take, TakeN, TakeBlock). Make one with [New].
+// (Take, TakeBlock). Make one with [New].
 type Ring struct {
 	slots    []atomic.Pointer[Block]
 	handover func(left int)
@@ -39,16 +40,10 @@ func New(slots int, handover func(left int)) (*Ring, error) {
 		return nil, fmt.Errorf("%w: %d slots, allowed: a power of two from 2 to %d", ErrInvalidSize, slots, maxSlots)
 	}
 	r := &Ring{slots: make([]atomic.Pointer[Block], slots), handover: handover}
-	r.startAt(0)
-	return r, nil
-}
-
-// startAt makes a used-up block current; the next Put puts the block with the given index.
-func (r *Ring) startAt(index uint64) {
-	none := &Block{index: index - 1}
+	none := &Block{index: math.MaxUint64} // used up; Put begins with index 0
 	none.next.Store(1)
 	r.current.Store(none)
-	r.tail.Store(index)
+	return r, nil
 }
 
 // slot returns the slot of an index.
@@ -157,31 +152,6 @@ func (r *Ring) Take() (id int64, ok bool) {
 		if !r.next(b) {
 			return 0, false
 		}
-	}
-}
-
-// TakeN fills dst with the oldest IDs and returns their number, less than len(dst) when the ring
-// becomes empty. The IDs of one call increase; other takers may get IDs in between.
-func (r *Ring) TakeN(dst []int64) int {
-	n := 0
-	for n < len(dst) {
-		first, got, ok := r.TakeBlock(len(dst) - n)
-		if !ok {
-			break
-		}
-		write(dst[n:n+got], first)
-		n += got
-	}
-	return n
-}
-
-// write fills dst with consecutive numbers, four at a time: one at a time would take twice as long.
-func write(dst []int64, first int64) {
-	for ; len(dst) >= 4; dst, first = dst[4:], first+4 {
-		dst[0], dst[1], dst[2], dst[3] = first, first+1, first+2, first+3
-	}
-	for i := range dst {
-		dst[i] = first + int64(i)
 	}
 }
 
@@ -308,7 +278,7 @@ func (r *Ring) oldest() *Block {
 //	Put = Issued + Retired + Remaining
 type Counts struct {
 	Put       uint64
-	Issued    uint64 // returned by Take, TakeN and TakeBlock
+	Issued    uint64 // returned by Take and TakeBlock
 	Retired   uint64 // dropped by Retire
 	Remaining uint64 // in the ring
 }

@@ -31,57 +31,35 @@ func TestNewBoundsTheNumberOfSlots(t *testing.T) {
 }
 
 func TestPutPanicsOnABlockThatCouldRepeatIDs(t *testing.T) {
-	nothing := func(*ringbuffer.Ring) {}
-	for _, test := range []struct {
-		name        string
-		before      func(*ringbuffer.Ring) // after Put(16, 23)
-		first, last int64
-	}{
-		{"zero", nothing, 0, 7},
-		{"negative", nothing, -8, -1},
-		{"the smallest", nothing, math.MinInt64, math.MaxInt64},
-		{"empty", nothing, 24, 23},
-		{"upside down", nothing, 40, 30},
-		{"the last one again", nothing, 16, 23},
-		{"from its last ID on", nothing, 23, 30},
-		{"below it", nothing, 8, 15},
-		{"taken", func(r *ringbuffer.Ring) { r.TakeBlock(8) }, 23, 30},
-		{"retired", func(r *ringbuffer.Ring) { r.Retire(math.MaxInt64) }, 23, 30},
+	for name, block := range map[string]struct{ first, last int64 }{
+		"zero": {0, 7}, "negative": {-8, -1}, "the smallest": {math.MinInt64, math.MaxInt64}, "empty": {24, 23}, "upside down": {40, 30},
+		"the last one again": {16, 23}, "from its last ID on": {23, 30}, "below it": {8, 15},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			r := newRing(t, 4)
 			r.Put(16, 23)
-			test.before(r)
+			r.TakeBlock(7)
+			r.Retire(math.MaxInt64)
 			before := r.Counts()
 			defer func() {
-				text, _ := recover().(string)
-				if !strings.HasPrefix(text, "bug: ringbuffer: Put(") {
-					t.Errorf("Put(%d, %d) panicked with %q, want a bug", test.first, test.last, text)
-				}
-				if got := r.Counts(); got != before {
-					t.Errorf("counts are %+v after it, want %+v", got, before)
+				if text, _ := recover().(string); !strings.HasPrefix(text, "bug: ringbuffer: Put(") || r.Counts() != before {
+					t.Errorf("Put(%d, %d) panicked with %q, and left %+v after %+v, want a bug and no change", block.first, block.last, text, r.Counts(), before)
 				}
 			}()
-			r.Put(test.first, test.last)
+			r.Put(block.first, block.last)
 		})
 	}
 }
 
-func TestTakesOfNothingChangeNothing(t *testing.T) {
+func TestTakeBlockOfNothingChangesNothing(t *testing.T) {
 	r := newRing(t, 2)
 	r.Put(2, 3)
-	r.Put(4, 5)
-	r.TakeN(make([]int64, 2))
-	index := r.Index()
 	for _, n := range []int{0, -1, math.MinInt} {
-		if first, got, ok := r.TakeBlock(n); first != 0 || got != 0 || ok {
-			t.Errorf("TakeBlock(%d) = %d, %d, %t, want 0, 0, false", n, first, got, ok)
+		if first, got, ok := r.TakeBlock(n); first != 0 || got != 0 || ok || r.Len() != 2 {
+			t.Errorf("TakeBlock(%d) = %d, %d, %t, and %d IDs are left, want 0, 0, false and 2", n, first, got, ok, r.Len())
 		}
 	}
-	if n := r.TakeN(nil); n != 0 || r.Index() != index {
-		t.Errorf("TakeN(nil) = %d, block %d is current, want 0 and %d as before", n, r.Index(), index)
-	}
-	r.TakeN(make([]int64, 2))
+	r.TakeBlock(2)
 	if first, got, ok := r.TakeBlock(1); first != 0 || got != 0 || ok {
 		t.Errorf("TakeBlock of an empty ring = %d, %d, %t, want 0, 0, false", first, got, ok)
 	}

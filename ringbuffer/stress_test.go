@@ -13,14 +13,6 @@ import (
 	"github.com/uidring/uidring/ringbuffer"
 )
 
-// scaled is a number of IDs for a load: n, or less where that would take too long.
-func scaled(n int) int {
-	if raceDetector || testing.Short() {
-		return n / 8
-	}
-	return n
-}
-
 // A load puts a ring under one producer and many takers, and records the IDs taken.
 type load struct {
 	*ringbuffer.Ring
@@ -125,12 +117,9 @@ func (l *load) consume(t *testing.T, taker int) (taken []int64) {
 	}
 }
 
-// take fills buf by Take, TakeN or TakeBlock, and returns the number of IDs.
+// take fills buf by Take or TakeBlock, and returns the number of IDs.
 func (l *load) take(rng *rand.Rand, buf []int64) (n int) {
-	switch way := rng.IntN(4); {
-	case way == 0 && !l.single:
-		return l.TakeN(buf[:1+rng.IntN(5)])
-	case way == 1 && !l.single:
+	if !l.single && rng.IntN(2) == 0 {
 		first, n, _ := l.TakeBlock(1 + rng.IntN(len(buf)))
 		for i := range n {
 			buf[i] = first + int64(i)
@@ -161,7 +150,7 @@ func TestEveryIDIsIssuedOnceInOrderAndAccountedFor(t *testing.T) {
 					for way := range 4 {
 						r := newRing(t, size.slots)
 						r.StartAt(math.MaxUint64 - 2)
-						l := &load{Ring: r, takers: takers, largest: size.largest, ids: max(scaled(16_384), 4*size.slots*int(size.largest)),
+						l := &load{Ring: r, takers: takers, largest: size.largest, ids: max(testkit.Scaled(16_384), 4*size.slots*int(size.largest)),
 							retire: way&1 != 0, leave: way&2 != 0, seed: seed}
 						l.run(t, procs)
 					}
@@ -176,7 +165,7 @@ func TestADrainedRingRepeatsNothing(t *testing.T) {
 	for _, procs := range []int{1, 2, 4, 8} {
 		r := newRing(t, 2)
 		r.StartAt(math.MaxUint64)
-		l := &load{Ring: r, takers: 8, largest: 1, ids: scaled(200_000), single: true}
+		l := &load{Ring: r, takers: 8, largest: 1, ids: testkit.Scaled(200_000), single: true}
 		l.run(t, procs)
 	}
 }

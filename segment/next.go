@@ -45,7 +45,7 @@ func (g *Generator) NextIDContext(ctx context.Context) (uidring.ID, error) {
 // Fill fills dst with new IDs and returns their number. They increase if there is one source, but
 // are not always consecutive. If it gets fewer than len(dst) it also returns one of the errors of
 // Next; the IDs in dst are valid.
-func (g *Generator) Fill(dst []int64) (int, error) { return g.path.Fill(dst, g.takeN) }
+func (g *Generator) Fill(dst []int64) (int, error) { return g.path.Fill(dst, g.takeBlock) }
 
 // Reserve takes up to n consecutive IDs, from first to first+got-1. got is less than n if a range
 // ends before, and 1 if the Delta of the ranges is more than 1. For n of 1 or more, got is at least
@@ -80,21 +80,6 @@ func (g *Generator) takeBlock(n int) (first int64, got int, ok bool) {
 		return ok
 	})
 	return first, got, ok
-}
-
-// takeN fills dst from the parts, block by block.
-func (g *Generator) takeN(dst []int64) (n int) {
-	block := func(p *part) bool {
-		first, got, ok := p.ring.TakeBlock(len(dst) - n) // not ok if dst is full
-		for i := range got {
-			dst[n+i] = p.id(first + int64(i))
-		}
-		n += got
-		return ok
-	}
-	for g.inTurn(block) {
-	}
-	return n
 }
 
 // inTurn calls f for the parts, beginning with the part whose turn it is, until f returns true for
@@ -196,11 +181,10 @@ func (g *Generator) shortage() (failed bool, err error) {
 	return len(reasons) == len(g.parts), err
 }
 
-// reject counts and traces an error before a method returns it.
+// reject counts an error before a method returns it.
 func (g *Generator) reject(err error) error {
 	if err != nil && !errors.Is(err, ErrClosed) {
 		g.rejected.Add(1)
-		generator.Report(g.cfg.Logger, "TakeRejected", g.cfg.Trace.TakeRejected, err)
 	}
 	return err
 }

@@ -202,9 +202,6 @@ func (p *part) fail(err error) {
 		p.g.cfg.Logger.Warn("segment: the source has failed", append(p.attrs(), slog.Any("error", err))...)
 	}
 	p.g.path.Filled.Wake() // callers that wait for this call get the error
-	if f := p.g.cfg.Trace.FetchFailed; f != nil {
-		generator.Call(p.g.cfg.Logger, "Trace.FetchFailed", func() { f(p.index, err) })
-	}
 }
 
 func (p *part) attrs() []any {

@@ -88,14 +88,6 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-func TestRangeStringAndLen(t *testing.T) {
-	for text, r := range map[string]segment.Range{"5 to 9": {First: 5, Last: 9, Delta: 1}, "7 to 7": {First: 7, Last: 7}} {
-		if r.String() != text || r.Len() != r.Last-r.First+1 {
-			t.Errorf("%q with %d IDs, want %q", r, r.Len(), text)
-		}
-	}
-}
-
 func TestRecoverReportsErrors(t *testing.T) {
 	down := errors.New("down")
 	for name, tt := range map[string]struct {

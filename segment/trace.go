@@ -2,17 +2,12 @@ package segment
 
 import "time"
 
-// Trace holds funcs for rare events; each may be nil. The goroutine that meets the event calls the
-// func, under no lock, and waits for it. Several goroutines may call a func at once. A panic in a
-// func is recovered and logged.
+// Trace holds funcs for rare events. Failures are in the log and in Stats.
 type Trace struct {
-	// Fetched is called when a range has been fetched.
+	// Fetched, unless nil, is called when a range has been fetched. The goroutine that fetches
+	// calls it, under no lock, and waits for it; each source has a goroutine. A panic is recovered
+	// and logged.
 	Fetched func(FetchedInfo)
-	// FetchFailed is called when a source has failed. The generator retries, unless the error is
-	// permanent.
-	FetchFailed func(source int, err error)
-	// TakeRejected is called when a method that issues IDs returns an error other than ErrClosed.
-	TakeRejected func(err error)
 }
 
 // FetchedInfo describes a range that was fetched.

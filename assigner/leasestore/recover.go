@@ -26,10 +26,8 @@ func (m Meta) Recovering() bool { return strings.HasPrefix(m.Token, recoveringPr
 
 // recovered returns the lead of the recovery that is under way, or -1.
 func (m Meta) recovered() int64 {
-	var lead int64
-	if n, _ := fmt.Sscanf(m.Token, recoveringFormat, &lead); n == 0 {
-		return -1
-	}
+	lead := int64(-1)
+	_, _ = fmt.Sscanf(m.Token, recoveringFormat, &lead)
 	return lead
 }
 
@@ -93,54 +91,50 @@ func (r *recovery) run(lead time.Duration) error {
 // raiseMeta runs first: rows that are created later start above the fence of the namespace. Its
 // token records the lead by which the fence was raised, and marks the rows that are done.
 func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
-	old, err := r.loadMeta()
-	for err == nil {
-		if old.Version == 0 {
-			return errors.New("the meta row does not exist: the namespace was never used, or its rows were deleted, which must never happen")
-		}
-		alloc, err := bitsalloc.New(old.Layout, old.Epoch)
+	for {
+		next, err := r.loadMeta()
 		if err != nil {
 			return err
 		}
-		r.now, r.max = alloc.Delta(now), alloc.MaxDelta()
-		r.lead = int64((lead + old.Layout.Unit - 1) / old.Layout.Unit)
-		if begun := old.recovered(); r.lead <= begun && old.Identity == r.identity {
-			r.meta, r.lead = old, begun
-			return nil
+		if next.Version == 0 {
+			return errors.New("the meta row does not exist: the namespace was never used, or its rows were deleted, which must never happen")
 		}
-		r.meta = old
-		r.meta.Fence = r.above(old.Fence)
-		r.meta.Identity = r.identity
-		if old, err = r.swapMeta(old, &r.meta, fmt.Sprintf(recoveringFormat, r.lead)); err != nil {
+		alloc, err := bitsalloc.New(next.Layout, next.Epoch)
+		if err != nil {
 			return err
 		}
-		if old.Same(r.meta) {
+		r.meta, r.now, r.max = next, alloc.Delta(now), alloc.MaxDelta()
+		r.lead = int64((lead + next.Layout.Unit - 1) / next.Layout.Unit)
+		if begun := next.recovered(); r.lead <= begun && next.Identity == r.identity {
+			r.lead = begun
 			return nil
 		}
+		next.Fence, next.Identity = r.above(next.Fence), r.identity
+		if ok, err := r.swapMeta(next, fmt.Sprintf(recoveringFormat, r.lead)); ok || err != nil {
+			return err
+		}
 	}
-	return err
 }
 
 // end allows claims on the namespace again. Another call may have ended the recovery.
 func (r *recovery) end() error {
-	next := r.meta
-	found, err := r.swapMeta(r.meta, &next, "")
-	if err == nil && found.Recovering() {
+	_, err := r.swapMeta(r.meta, "")
+	if err == nil && r.meta.Recovering() {
 		return errors.New("another recovery has begun meanwhile; call Recover again")
 	}
 	return err
 }
 
-// swapMeta replaces old by next, with a new version and a new token. It returns the meta row that
-// the store then has.
-func (r *recovery) swapMeta(old Meta, next *Meta, prefix string) (Meta, error) {
+// swapMeta replaces the meta row that was read by next, with a new version and a new token, and
+// reports whether it did. r.meta is then the meta row that the store has.
+func (r *recovery) swapMeta(next Meta, prefix string) (bool, error) {
 	next.Version++
 	next.Token = prefix + rand.Text()
-	ok, err := r.store.SwapMeta(r.ctx, old, *next)
-	if old, err = storecall.Swapped(ok, err, old, *next, r.loadMeta); err != nil {
-		return old, fmt.Errorf("the meta row: %w", err)
+	ok, err := r.store.SwapMeta(r.ctx, r.meta, next)
+	if r.meta, err = storecall.Swapped(ok, err, r.meta, next, r.loadMeta); err != nil {
+		return false, fmt.Errorf("the meta row: %w", err)
 	}
-	return old, nil
+	return r.meta.Same(next), nil
 }
 
 // loadMeta reads the meta row. An overlap keeps out new claims, not a recovery.
@@ -179,10 +173,7 @@ func (r *recovery) raiseRow(number int64, row Row) (err error) {
 		next := row
 		next.WorkerID = number
 		next.Version++ // or a holder could take the fence for its own renewal
-		next.Fence = r.above(row.Fence)
-		if row.Version == 0 {
-			next.Fence = r.meta.Fence
-		}
+		next.Fence = max(r.above(row.Fence), r.meta.Fence)
 		next.Token, next.Identity = r.meta.Token, r.identity
 		if row, err = swapRow(r.ctx, r.store, row, next, 0); err != nil {
 			return err

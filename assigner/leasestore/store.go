@@ -160,11 +160,9 @@ var (
 	// ErrClockSkew: the clocks of this host and of the store differ by more than
 	// LeaseConfig.MaxSkew.
 	ErrClockSkew = errors.New("leasestore: clock skew")
-	// ErrRowMissing: the row of a lease has vanished. It comes with ErrWorkerRowLost.
-	ErrRowMissing = errors.New("leasestore: worker row missing")
-	// ErrNamespaceRecreated: the namespace was deleted and created again. It comes with
+	// ErrRowMissing: the row of a lease has vanished, alone or with its namespace. It comes with
 	// ErrWorkerRowLost.
-	ErrNamespaceRecreated = errors.New("leasestore: namespace recreated")
+	ErrRowMissing = errors.New("leasestore: worker row missing")
 	// ErrFenceRegressed: a restore, or a failover that lost commits, has set the store back to an
 	// earlier state. It comes with ErrWorkerRowLost.
 	ErrFenceRegressed = errors.New("leasestore: fence regressed")

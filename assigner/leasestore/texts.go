@@ -1,7 +1,6 @@
 package leasestore
 
 import (
-	"errors"
 	"fmt"
 	"unicode/utf8"
 )
@@ -14,11 +13,10 @@ func (r Row) CheckTexts() error { return checkTexts(r.Token, r.Owner, r.Holder, 
 func (m Meta) CheckTexts() error { return checkTexts(m.Namespace, m.Token, m.Identity) }
 
 func checkTexts(texts ...string) error {
-	var errs []error
 	for _, text := range texts {
 		if !utf8.ValidString(text) {
-			errs = append(errs, fmt.Errorf("leasestore: text %q, allowed: UTF-8", text))
+			return fmt.Errorf("leasestore: text %q, allowed: UTF-8", text)
 		}
 	}
-	return errors.Join(errs...)
+	return nil
 }

@@ -62,17 +62,28 @@ func (p *SlowPath) next(ctx context.Context, take func() (int64, bool)) (int64, 
 	}
 }
 
-// Fill fills dst by calls of takeN, and returns the number of IDs. If that is less than len(dst),
+// Fill fills dst by calls of Reserve, and returns the number of IDs. If that is less than len(dst),
 // it also returns an error of Refill.
-func (p *SlowPath) Fill(dst []int64, takeN func([]int64) int) (int, error) {
-	n := takeN(dst)
+func (p *SlowPath) Fill(dst []int64, takeBlock func(int) (int64, int, bool)) (n int, err error) {
 	for n < len(dst) {
-		if err := p.Refill(context.Background()); err != nil {
-			return n, p.Rejected(err)
+		first, got, err := p.Reserve(len(dst)-n, takeBlock)
+		if err != nil {
+			return n, err
 		}
-		n += takeN(dst[n:])
+		write(dst[n:n+got], first)
+		n += got
 	}
 	return n, nil
+}
+
+// write fills dst with consecutive numbers, four at a time: one at a time would take twice as long.
+func write(dst []int64, first int64) {
+	for ; len(dst) >= 4; dst, first = dst[4:], first+4 {
+		dst[0], dst[1], dst[2], dst[3] = first, first+1, first+2, first+3
+	}
+	for i := range dst {
+		dst[i] = first + int64(i)
+	}
 }
 
 // Reserve takes up to n consecutive IDs by takeBlock, at least one, or returns an error of Refill.

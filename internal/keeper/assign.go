@@ -18,7 +18,7 @@ var errInvalidated = errors.New("keeper: invalidated")
 // was read: a copy of the process may have the lease, too.
 func (k *Keeper) assign(ctx context.Context, count int) error {
 	k.abandon()
-	lease, grant, clock, err := k.ask(ctx)
+	lease, grant, err := k.ask(ctx)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (k *Keeper) assign(ctx context.Context, count int) error {
 	k.highest = max(k.highest, grant.Limit)
 	k.refused = 0
 	k.want.Store(0) // it was for an earlier lease
-	next := k.begin(grant, clock)
+	next := k.begin(grant)
 	if !k.publish(next, count) {
 		return errInvalidated
 	}
@@ -74,32 +74,27 @@ func (k *Keeper) abandon() {
 	}
 }
 
-// ask gets a lease and its grant from the user's assigner, and the clock, within the timeout. It
-// returns a panic of the assigner as an error. The clock is the last reading that the assigner made
-// and checked, or a new reading if it made none.
-func (k *Keeper) ask(ctx context.Context) (lease assigner.Lease, grant assigner.Grant, clock Clock, err error) {
+// ask gets a lease and its grant from the user's assigner within the timeout. It returns a panic of
+// the assigner as an error.
+func (k *Keeper) ask(ctx context.Context) (lease assigner.Lease, grant assigner.Grant, err error) {
 	call, cancel := context.WithTimeout(ctx, k.AssignTimeout)
 	defer cancel()
-	k.reading.Store(nil)
+	k.delta() // for an assigner that does not
 	err = guarded("Assign", func() (err error) {
 		lease, err = k.Assigner.Assign(call, k.domain())
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if lease == nil {
+		case lease == nil:
 			return fmt.Errorf("%w: the assigner returned neither a lease nor an error", assigner.ErrWorkerUnknown)
 		}
 		grant = lease.Grant()
-		if k.reading.Load() == nil {
-			k.delta()
-		}
-		clock = *k.reading.Load()
 		return nil
 	})
 	if err != nil && call.Err() != nil && ctx.Err() == nil {
 		err = fmt.Errorf("no answer within AssignTimeout, %v: %w", k.AssignTimeout, err)
 	}
-	return lease, grant, clock, err
+	return lease, grant, err
 }
 
 // delta reads the user's clock. It is Domain.Now.
@@ -121,8 +116,10 @@ func (k *Keeper) admit(g assigner.Grant) (*Registration, assigner.Grant, error) 
 	return Register(domain, g)
 }
 
-// begin returns the first Grant of a lease.
-func (k *Keeper) begin(grant assigner.Grant, clock Clock) *Grant {
+// begin returns the first Grant of a lease. Its clock is the last reading that the assigner made
+// and checked.
+func (k *Keeper) begin(grant assigner.Grant) *Grant {
+	clock := *k.reading.Load()
 	next := &Grant{Grant: grant, Generation: 1, Clock: clock, Delta: k.Alloc.Delta(clock.Now())}
 	if last := k.latest.Load(); last != nil {
 		next.Generation = last.Generation + 1

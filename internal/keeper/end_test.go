@@ -3,7 +3,6 @@ package keeper_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
@@ -40,36 +38,6 @@ func TestLeaseIsWithdrawnBeforeItsEnd(t *testing.T) {
 			})
 		})
 	}
-}
-
-// The generator goes on between the readings of a renewal: read the other way around, more would be
-// used than is wanted.
-func TestRenewalWantsWhatIsUsed(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		k, mistakes := keeper.New(r.settings())
-		if err := mistakes.Err(); err != nil {
-			t.Fatal(err)
-		}
-		r.renew = func(_ context.Context, _ *assigner.Grant, used, want int64) error {
-			if used >= want {
-				return fmt.Errorf("used %d, but wants %d", used, want)
-			}
-			return nil
-		}
-		hooks := r.hooks()
-		hooks.Used = func() int64 { return r.used.Add(1) }
-		hooks.Position = func(*keeper.Grant) int64 { return r.used.Add(1) }
-		if err := k.Start(t.Context(), hooks); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(10 * time.Minute)
-		if s := k.Stats(0, time.Now()); s.Renewals < 10 || s.RenewFailures > 0 {
-			t.Errorf("%d renewals, %d failures", s.Renewals, s.RenewFailures)
-		}
-		if err := k.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // An assigner that keeps a record of its leases refuses another one until the first is abandoned.

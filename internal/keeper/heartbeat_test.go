@@ -227,18 +227,6 @@ level=INFO msg="worker ID: the store answers again" worker=1`, "\n")...)
 	})
 }
 
-// A start that had to wait for a worker ID is no outage.
-func TestShortageAfterASlowStartIsNotLogged(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		refuse(r, 0, &retry{assigner.ErrQuarantined, time.Second})
-		r.open(t)
-		r.Read()
-		_ = r.Shortage()
-		synctest.Wait()
-		same(t, r.Read())
-	})
-}
-
 // A start without an answer names the reason after a second, if the store has told one.
 func TestSlowStartIsLogged(t *testing.T) {
 	for name, failure := range map[string]error{"the store has not answered yet": nil, "connection refused": errors.New("connection refused")} {

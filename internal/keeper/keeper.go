@@ -134,20 +134,18 @@ func (k *Keeper) Shortage() error {
 	if k.supply.CompareAndSwap(fails, short) {
 		generator.Signal(k.wake)
 	}
-	grant := k.current.Load()
-	reason := fmt.Sprintf("worker ID %d ", k.latest.Load().WorkerID)
-	switch {
+	reason := fmt.Sprintf("may be used up to delta %d", k.latest.Load().Limit)
+	switch grant := k.current.Load(); {
 	case grant == nil:
-		reason += "is no longer held"
+		reason = "is no longer held"
 	case grant.lost:
-		reason += fmt.Sprintf("is no longer held, and its grant ends at delta %d", grant.Limit)
-	default:
-		reason += fmt.Sprintf("may be used up to delta %d", grant.Limit)
+		reason = fmt.Sprintf("is no longer held, and its grant ends at delta %d", grant.Limit)
 	}
-	if err := k.lastErr.Load(); err != nil {
-		return fmt.Errorf("%w: %s; last answer of the store: %w", k.Errors.LeaseExhausted, reason, *err)
+	err := fmt.Errorf("%w: worker ID %d %s", k.Errors.LeaseExhausted, k.latest.Load().WorkerID, reason)
+	if last := k.lastErr.Load(); last != nil {
+		return fmt.Errorf("%w; last answer of the store: %w", err, *last)
 	}
-	return fmt.Errorf("%w: %s", k.Errors.LeaseExhausted, reason)
+	return err
 }
 
 // Changed returns a channel that is closed when the Keeper next gets a worker ID or a higher limit,

@@ -81,7 +81,6 @@ func TestGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T)
 		"fence withdrawn":               {ending{limit: assigner.Unlimited}, 100},
 		"store has gone back":           {ending{limit: 100, err: leasestore.ErrFenceRegressed}, 0},
 		"row deleted":                   {ending{limit: 100, err: leasestore.ErrRowMissing}, 0},
-		"namespace made anew":           {ending{limit: 100, err: leasestore.ErrNamespaceRecreated}, 0},
 		"the grant is another worker's": {ending{limit: 100, other: true}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -21,36 +21,19 @@ type domainKey struct {
 	datacenter int64
 }
 
-// registered are the worker IDs of a domain: an entry for each live generator, and for the last
-// 1,024 generators that ended. An entry still protects its worker ID after the end: the clock may
-// go back below its last delta, and a store that went back may give out a worker ID of Disposable
-// again.
+// registered are the worker IDs of a domain: an entry for each generator that lives or has ended.
+// An entry still protects its worker ID after the end: the clock may go back below its last delta,
+// and a store that went back may give out a worker ID of Disposable again.
 //
-// Example: worker ID 7 ended after delta 100, and 1,024 others with higher deltas after it. The
-// entry of 7 is dropped and first becomes 101. The next generator with worker ID 7, or with another
-// worker ID without an entry, begins there.
+// If there are too many, the entries of ended generators are dropped, and first becomes the delta
+// above all of theirs: a worker ID without an entry begins there.
 type registered struct {
 	workers map[int64]*Registration
 	first   int64
 }
 
-// remembered is the number of entries beyond which an end drops an entry.
+// remembered is the number of entries beyond which an end drops the entries of ended generators.
 const remembered = 1024
-
-// drop drops the ended entry with the lowest delta if there are too many.
-func (r *registered) drop() {
-	if len(r.workers) <= remembered {
-		return
-	}
-	var lowest *Registration
-	for _, h := range r.workers {
-		if !h.live && (lowest == nil || h.used < lowest.used) {
-			lowest = h
-		}
-	}
-	r.first = max(r.first, lowest.used+1)
-	delete(r.workers, lowest.workerID)
-}
 
 // A Registration is the entry of one generator in the registry of this process, from [Register] to
 // [Registration.End]. Any number of goroutines may use it at once.
@@ -104,9 +87,16 @@ func (h *Registration) End(used int64) {
 	}
 	registry.Lock()
 	defer registry.Unlock()
-	if h.live {
-		h.live = false
-		h.used = max(h.used, used)
-		h.domain.drop()
+	if !h.live {
+		return
+	}
+	h.live, h.used = false, max(h.used, used)
+	if r := h.domain; len(r.workers) > remembered {
+		for worker, ended := range r.workers {
+			if !ended.live {
+				r.first = max(r.first, ended.used+1)
+				delete(r.workers, worker)
+			}
+		}
 	}
 }

@@ -100,6 +100,5 @@ func (k *Keeper) remainder(held *Grant, err error) *Grant {
 
 // forgotten reports whether a store has lost a fence, and may hand out the same deltas again.
 func forgotten(err error) bool {
-	return errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing) ||
-		errors.Is(err, leasestore.ErrNamespaceRecreated)
+	return errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing)
 }

@@ -79,9 +79,8 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 	}
 	k.lastErr.Store(&err)
 	k.supply.CompareAndSwap(answers, fails)
-	if pause, ok := k.pause(err); ok && !renewing {
-		k.logWait(err)
-		k.delay = pause
+	if p, ok := errors.AsType[passing](err); ok && !renewing {
+		k.delay = k.pause(p, err)
 	} else {
 		k.failed(err)
 	}
@@ -113,7 +112,8 @@ func (k *Keeper) succeeded(kept bool) {
 
 func (k *Keeper) failed(err error) {
 	k.failures.Add(1)
-	if k.reports(outage) {
+	if k.reported != outage {
+		k.reported = outage
 		grant := k.latest.Load()
 		record := []any{"worker", grant.WorkerID, "error", err}
 		if grant.Fenced() {
@@ -131,19 +131,8 @@ func (k *Keeper) logShortage() {
 	if !k.supply.CompareAndSwap(short, told) {
 		return
 	}
-	record := []any{"worker", k.latest.Load().WorkerID, "calls", "Next returns ErrLeaseExhausted, NextContext waits",
-		"remedy", "bring the store back; do not restart processes, since a start needs the store"}
-	if err := k.lastErr.Load(); err != nil {
-		record = append(record, "error", *err)
-	}
-	k.Logger.Error("worker ID: callers get no IDs", record...)
-}
-
-// reports records the cause of a failure, and returns whether it differs from the last one.
-func (k *Keeper) reports(cause string) bool {
-	changed := k.reported != cause
-	k.reported = cause
-	return changed
+	k.Logger.Error("worker ID: callers get no IDs", "worker", k.latest.Load().WorkerID, "calls", "Next returns ErrLeaseExhausted, NextContext waits",
+		"remedy", "bring the store back; do not restart processes, since a start needs the store", "error", *k.lastErr.Load())
 }
 
 // untilRenewal returns the time to wait before the next renewal: the longest time that the lease

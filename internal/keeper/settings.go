@@ -38,7 +38,6 @@ type Errors struct{ InvalidConfig, Closed, LeaseExhausted, TimeExhausted error }
 // Trace holds the user's funcs, nil or not.
 type Trace struct {
 	TakeRejected  func(err error)
-	Expiring      func(expires time.Time)
 	LeaseAssigned func(assigner.Grant)
 	LeaseLost     func(workerID int64, err error)
 	RenewFailed   func(err error)
@@ -64,16 +63,15 @@ func New(s Settings) (*Keeper, *generator.Checker) {
 	now := s.Now()
 	c.Check(!s.Epoch.After(now), "Epoch", s.Epoch.UTC(), "not in the future; it is %v by the clock of this host: correct the clock if that is wrong", now.UTC())
 	var err error
-	if k.Alloc, err = bitsalloc.New(s.Layout, s.Epoch); err == nil {
-		if k.Alloc.Delta(now) > k.Alloc.MaxDelta() {
-			c.Add("Layout", k.Alloc.Layout(), k.Exhausted())
+	if k.Alloc, err = bitsalloc.New(s.Layout, s.Epoch); err != nil {
+		if k.Alloc, _ = bitsalloc.New(s.Layout, time.Time{}); k.Alloc == nil {
+			c.Add("Layout", s.Layout, err)
+			c.Check(s.DatacenterID >= 0, "DatacenterID", s.DatacenterID, "0 or more")
+			return k, c
 		}
-	} else if k.Alloc, _ = bitsalloc.New(s.Layout, time.Time{}); k.Alloc != nil {
 		c.Add("Epoch", s.Epoch.UTC(), err)
-	} else {
-		c.Add("Layout", s.Layout, err)
-		c.Check(s.DatacenterID >= 0, "DatacenterID", s.DatacenterID, "0 or more")
-		return k, c
+	} else if k.Alloc.Delta(now) > k.Alloc.MaxDelta() {
+		c.Add("Layout", k.Alloc.Layout(), k.Exhausted())
 	}
 	c.Check(s.DatacenterID >= 0 && s.DatacenterID <= k.Alloc.MaxDatacenterID(), "DatacenterID", s.DatacenterID,
 		"0 to %d with layout %v", k.Alloc.MaxDatacenterID(), k.Alloc.Layout())

@@ -24,7 +24,6 @@ type Stats struct {
 	LastDelta int64
 	Ahead     time.Duration
 	Expires   time.Time
-	Expiring  bool
 }
 
 // Stats returns a snapshot. last is the highest delta used, now a reading of the user's clock.
@@ -45,7 +44,6 @@ func (k *Keeper) Stats(last int64, now time.Time) Stats {
 		LastDelta:     last,
 		Ahead:         k.Alloc.Time(last).Sub(now),
 		Expires:       k.Alloc.Expires(),
-		Expiring:      position >= k.warnFrom,
 	}
 }
 
@@ -69,9 +67,7 @@ func (k *Keeper) AnnounceEnd(delta int64) {
 	if delta < k.warnFrom || k.warned.Load() || k.warned.Swap(true) {
 		return
 	}
-	expires := k.Alloc.Expires()
-	k.Logger.Warn("the delta field is used up within a year", "expires", expires, "layout", k.Alloc.Layout().String())
-	generator.Report(k.Logger, "Expiring", k.Trace.Expiring, expires)
+	k.Logger.Warn("the delta field is used up within a year", "expires", k.Alloc.Expires(), "layout", k.Alloc.Layout().String())
 }
 
 // Rejected counts and traces an error, unless it is ErrClosed, before a method of the generator

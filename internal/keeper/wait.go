@@ -24,8 +24,6 @@ const shortestPause = 100 * time.Millisecond
 // slowStart is the time after which a start without an answer of the store is logged.
 const slowStart = time.Second
 
-var errNoAnswer = errors.New("the store has not answered yet")
-
 // longestPause bounds RetryAfter: the Keeper calls the store at least this often.
 const longestPause = time.Hour
 
@@ -47,11 +45,11 @@ func (k *Keeper) first(ctx context.Context) error {
 	var failure atomic.Pointer[error] // of a try that the store repeats
 	ctx = storecall.OnFailure(ctx, func(err error) { failure.Store(&err) })
 	slow := time.AfterFunc(slowStart, func() {
-		reason := &errNoAnswer
+		reason := errors.New("the store has not answered yet")
 		if err := failure.Load(); err != nil {
-			reason = err
+			reason = *err
 		}
-		k.Logger.Warn("waiting for a worker ID", "error", *reason)
+		k.Logger.Warn("waiting for a worker ID", "error", reason)
 	})
 	defer slow.Stop()
 	var cause error // the error behind the last wait
@@ -61,7 +59,7 @@ func (k *Keeper) first(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		pause, ok := k.pause(err)
+		p, ok := errors.AsType[passing](err)
 		switch {
 		case ok && ctx.Done() != nil:
 		case cause != nil: // err may not mention it: ctx may have ended in the middle of a call
@@ -72,29 +70,20 @@ func (k *Keeper) first(ctx context.Context) error {
 			return err
 		}
 		cause = err
-		k.logWait(err)
 		select {
-		case <-time.After(pause):
+		case <-time.After(k.pause(p, err)):
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", ctx.Err(), cause)
 		}
 	}
 }
 
-// pause returns the time to wait before the next call of Assign if err is an error that passes.
-func (k *Keeper) pause(err error) (time.Duration, bool) {
-	p, ok := errors.AsType[passing](err)
-	if !ok {
-		return 0, false
-	}
-	return spread(min(max(p.RetryAfter(), shortestPause), longestPause)), true
-}
-
-// logWait logs err, an error that passes, unless the last failure logged was of the same kind: the
-// text has a time that changes.
-func (k *Keeper) logWait(err error) {
-	p, _ := errors.AsType[passing](err)
-	if k.reports(fmt.Sprintf("%T", p)) {
+// pause returns the time to wait before the next call of Assign after err, which contains p. It
+// logs err unless the last failure logged was of the same kind: the text has a time that changes.
+func (k *Keeper) pause(p passing, err error) time.Duration {
+	if kind := fmt.Sprintf("%T", p); k.reported != kind {
+		k.reported = kind
 		k.Logger.Warn("waiting for a worker ID", "retry", p.RetryAfter().String(), "error", err)
 	}
+	return spread(min(max(p.RetryAfter(), shortestPause), longestPause))
 }

@@ -30,7 +30,6 @@ type queue interface {
 	Peek() int64
 	Take() (id int64, ok bool)
 	TakeBlock(n int) (first int64, got int, ok bool)
-	TakeN(dst []int64) int
 }
 
 // slots is the number of blocks of the rings under test, as few as a ring may have: they are often
@@ -147,10 +146,10 @@ func record(q queue, seed uint64) *history {
 			return
 		}
 		for _, choice := range choices {
-			h.take(i, choice%4, 1+choice/16)
+			h.take(i, choice%2 == 0, 1+choice/16)
 		}
 	})
-	for h.take(0, 2, 1) || h.take(0, 1, 4) { // the rest
+	for h.take(0, false, 1) { // the rest
 	}
 	return h
 }
@@ -180,31 +179,23 @@ func (h *history) produce(choices []int) {
 	}
 }
 
-// take takes up to n IDs in one of three ways, and reports whether there was one.
-func (h *history) take(i, way, n int) bool {
-	var dst [4]int64
-	var steps []step
+// take takes an ID, or up to n of a block, and reports whether there was one.
+func (h *history) take(i int, block bool, n int) (ok bool) {
+	var first int64
+	got, most := 1, 1
 	began := h.clock.Add(1)
-	switch way {
-	case 0:
-		if first, got, ok := h.queue.TakeBlock(n); ok {
-			steps = []step{{take, span{first, first + int64(got) - 1}, int64(n)}}
-		}
-	case 1: // other takers may get IDs in between
-		for _, id := range dst[:h.queue.TakeN(dst[:n])] {
-			steps = append(steps, step{take, span{id, id}, 1})
-		}
-	default:
-		if id, ok := h.queue.Take(); ok {
-			steps = []step{{take, span{id, id}, 1}}
-		}
+	if block {
+		first, got, ok = h.queue.TakeBlock(n)
+		most = n
+	} else {
+		first, ok = h.queue.Take()
 	}
-	taken := len(steps)
-	if taken == 0 || way == 1 && taken < n {
-		steps = append(steps, step{kind: empty})
+	if !ok {
+		h.add(i, began, step{kind: empty})
+		return false
 	}
-	h.add(i, began, steps...)
-	return taken > 0
+	h.add(i, began, step{take, span{first, first + int64(got) - 1}, int64(most)})
+	return true
 }
 
 // add records the steps of a call that ends now.

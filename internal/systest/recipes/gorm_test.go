@@ -26,8 +26,8 @@ type Invoice struct {
 	Payer string
 }
 
-// assignIDs has GORM give an ID to each new row without one. A row whose key has another type, such
-// as the uint of gorm.Model, is refused unless the key is set: the database would count instead.
+// assignIDs gives an ID to each new row without one. It refuses a key of another type, such as the
+// uint of gorm.Model, unless the key is set: the database would count instead.
 func assignIDs(db *gorm.DB, next func(context.Context) (uidring.ID, error)) error {
 	return db.Callback().Create().Before("gorm:create").Register("uidring", func(tx *gorm.DB) {
 		if tx.Error != nil || tx.Statement.Schema == nil || tx.Statement.Schema.PrioritizedPrimaryField == nil {

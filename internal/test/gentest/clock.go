@@ -13,7 +13,6 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
-	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
@@ -29,7 +28,6 @@ func Skewed(by *atomic.Int64) func() time.Time {
 type warden struct {
 	fakeassigner.Assigner
 	epoch  time.Time
-	called func()       // by Assign before it looks at the clock, unless nil
 	ahead  atomic.Int64 // how far a request or a limit was ahead of the clock, in units
 	misled atomic.Int64 // requests half a year ahead
 	skewed atomic.Int64 // calls of Assign that were refused
@@ -38,9 +36,6 @@ type warden struct {
 func newWarden() *warden {
 	w := &warden{epoch: NewEpoch()}
 	w.OnAssign = func(_ context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
-		if w.called != nil {
-			w.called()
-		}
 		now := w.now()
 		if off := d.Now() - now; off < -60 || off > 60 {
 			w.skewed.Add(1)
@@ -106,23 +101,6 @@ func invalidate(g Generator) {
 	synctest.Wait()
 }
 
-// correctedClock has a clock that is a year ahead until a worker ID is taken, and again until the
-// next one is, after Invalidate. That leaves no trace.
-func (s *suite) correctedClock(t *testing.T) {
-	var by atomic.Int64
-	by.Store(int64(year))
-	w := newWarden()
-	w.called = func() { by.Store(0) }
-	g := s.open(t, keeper.Settings{Assigner: w, Epoch: w.epoch, Now: Skewed(&by)})
-	s.keepsTime(t, w, g)
-	by.Store(int64(year))
-	invalidate(g)
-	s.keepsTime(t, w, g)
-	if n := w.misled.Load(); n != 0 {
-		t.Errorf("%d requests a year ahead", n)
-	}
-}
-
 // wrongReading has a clock that is a year ahead in one reading, whichever that is. It costs a start
 // or one call of Next, and is forgotten.
 func (s *suite) wrongReading(t *testing.T) {
@@ -156,36 +134,5 @@ func (s *suite) wrongReading(t *testing.T) {
 	}
 	if started < readings-1 {
 		t.Errorf("%d of %d generators have started, want all but one", started, readings)
-	}
-}
-
-// afterStep restarts a generator after steps of the clock: a fenced worker ID repeats no ID.
-func (s *suite) afterStep(t *testing.T) {
-	fence := int64(0)
-	store := &fakeassigner.Assigner{
-		OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
-			g := assigner.Grant{WorkerID: 7, First: fence + 1, Limit: max(fence+1, d.Now()) + 10, Guarantee: assigner.GuaranteeFenced, Reusable: true}
-			fence = g.Limit
-			return g, nil
-		},
-		OnRenew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
-			fence = max(fence, want)
-			g.Limit = fence
-			return nil
-		},
-	}
-	var by atomic.Int64
-	var seen idset.Set
-	epoch := NewEpoch()
-	for _, step := range []time.Duration{0, 0, -time.Second, -time.Hour, time.Hour} {
-		by.Add(int64(step))
-		g := s.open(t, keeper.Settings{Epoch: epoch, Assigner: store, Now: Skewed(&by)})
-		for range 16 {
-			seen.Once(t, next(t, g).ID)
-		}
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Second)
 	}
 }

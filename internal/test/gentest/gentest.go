@@ -71,9 +71,7 @@ func Run(t *testing.T, subject Subject) {
 		{"mistakes are reported together", (*suite).mistakesTogether, true},
 		{"defaults", (*suite).defaults, false},
 
-		{"clock corrected before a worker ID is taken", (*suite).correctedClock, false},
 		{"clock wrong in one reading", (*suite).wrongReading, true},
-		{"worker ID after a step of the clock", (*suite).afterStep, false},
 
 		{"errors of the assigner", (*suite).assignerErrors, true},
 		{"one worker ID, one generator", (*suite).oneGenerator, false},

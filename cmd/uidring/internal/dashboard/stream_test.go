@@ -92,7 +92,7 @@ func TestStreamEventsAreExact(t *testing.T) {
 			return cached.Stats{
 				WorkerID: 7, DatacenterID: 0, Guarantee: assigner.GuaranteeFenced, Limit: 9, Window: time.Minute, WindowLasts: 1500 * time.Millisecond,
 				Capacity: 65536, Remaining: 40000, Issued: 1<<60 + calls*500, Retired: 3,
-				LastDelta: 1<<60 + 1, Ahead: -2500 * time.Millisecond, Expiring: true,
+				LastDelta: 1<<60 + 1, Ahead: -2500 * time.Millisecond,
 			}
 		})
 		cfg.About = About{Version: "v1.2.3", Host: "ids-1", Namespace: "orders", Tokens: true, APIPort: "8080", Store: "file:///ids"}

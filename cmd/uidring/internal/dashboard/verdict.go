@@ -193,7 +193,7 @@ func wrongTime(s situation) (verdict, bool) {
 }
 
 func ending(s situation) (verdict, bool) {
-	if !s.stats.Expiring {
+	if time.Now().Before(s.stats.Expires.AddDate(-1, 0, 0)) {
 		return verdict{}, false
 	}
 	return verdict{warn, "Issuing, layout ends soon", " on " + s.stats.Expires.UTC().Format(time.DateOnly),

@@ -82,12 +82,12 @@ func TestVerdicts(t *testing.T) {
 		{"far ahead", func(s *situation) { s.stats.Ahead = 10 * time.Minute }, verdict{warn, "Issuing, far ahead of the clock", " by 10 min", ahead, "uidringahead"}},
 		{"almost far ahead", func(s *situation) { s.stats.Ahead = 10*time.Minute - 1 }, fine},
 		{"far behind", func(s *situation) { s.stats.Ahead = -4 * time.Minute }, verdict{warn, "Issuing, far behind the clock", " by 4 min", behind, "uidringbehind"}},
-		{"the layout ends", func(s *situation) { s.stats.Expiring, s.stats.Expires = true, time.Unix(2e9, 0) },
-			verdict{warn, "Issuing, layout ends soon", " on 2033-05-18", "Less than a year is left: after that no server with this layout and epoch issues IDs.", "a-layout-is-about-to-end"}},
+		{"the layout ends", func(s *situation) { s.stats.Expires = time.Unix(1e9, 0) },
+			verdict{warn, "Issuing, layout ends soon", " on 2001-09-09", "Less than a year is left: after that no server with this layout and epoch issues IDs.", "a-layout-is-about-to-end"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := situation{
-				stats:  cached.Stats{Limit: 100, Window: time.Minute, WindowLasts: 58 * time.Second, Remaining: 65536, Capacity: 65536},
+				stats:  cached.Stats{Limit: 100, Window: time.Minute, WindowLasts: 58 * time.Second, Remaining: 65536, Capacity: 65536, Expires: time.Now().AddDate(2, 0, 0)},
 				limits: newLimits(Config{MaxAhead: time.Hour, Window: 30 * time.Second}), issued: 100, store: "mysql://db/ids",
 			}
 			test.change(&s)

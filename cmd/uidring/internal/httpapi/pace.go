@@ -40,7 +40,7 @@ func (p *pace) spend(n int) error {
 		return nil
 	}
 	if wait := take(p.limiter, min(n, p.limiter.Burst())); wait > 0 {
-		err := &cached.AheadError{Ahead: p.most, Max: p.most, RetryIn: wait}
+		err := &cached.AheadError{Ahead: p.most + wait, RetryIn: wait}
 		p.note(err)
 		return err
 	}

@@ -1,5 +1,5 @@
 //go:build !race
 
-package ringbuffer_test
+package testkit
 
 const raceDetector = false

@@ -1,0 +1,297 @@
+package publicid_test
+
+import (
+	"crypto/aes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/publicid"
+)
+
+const (
+	secret1, secret2 = "000102030405060708090a0b0c0d0e0f", "2b7e151628aed2a6abf7158809cf4f3c"
+	key1, key2       = "1:" + secret1, "2:" + secret2
+)
+
+func newMasker(t testing.TB, kind string, keys ...string) *publicid.Masker {
+	m, err := publicid.New(kind, keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// The vectors were made by another implementation, in Python, of the package comment.
+func TestVectors(t *testing.T) {
+	text, err := os.ReadFile("testdata/vectors.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var vectors []struct {
+		Key, Kind, Text string
+		ID, Face        uidring.ID
+	}
+	if err := json.Unmarshal(text, &vectors); err != nil || len(vectors) < 30 {
+		t.Fatalf("%d vectors, %v", len(vectors), err)
+	}
+	for _, v := range vectors {
+		m := newMasker(t, v.Kind, v.Key)
+		if face, back := m.Mask(v.ID), m.Unmask(v.Face); face != v.Face || back != v.ID {
+			t.Errorf("%+v: face %d, unmasked %d", v, face, back)
+		}
+		if got := m.Text(v.ID); got != v.Text {
+			t.Errorf("%+v: text %s", v, got)
+		}
+		if id, err := m.Parse(v.Text); id != v.ID || err != nil {
+			t.Errorf("%+v: parsed as %d, %v", v, id, err)
+		}
+	}
+}
+
+func FuzzPermutations(f *testing.F) {
+	f.Add(int64(0), int64(1), 3)
+	f.Add(int64(math.MaxInt64), int64(-1), -64)
+	f.Add(int64(-5), int64(5), math.MinInt)
+	f.Add(int64(176636547297255431), int64(176636547297255432), 126)
+	m := newMasker(f, "order", key1)
+	unmasked, err := publicid.NewUnmasked("order")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, a, b int64, n int) {
+		for name, p := range map[string]struct{ there, back func(uidring.ID) uidring.ID }{
+			"Mask":     {m.Mask, m.Unmask},
+			"Unmask":   {m.Unmask, m.Mask},
+			"unmasked": {unmasked.Mask, unmasked.Unmask},
+			"Scatter":  {func(id uidring.ID) uidring.ID { return publicid.Scatter(id, n) }, func(id uidring.ID) uidring.ID { return publicid.Gather(id, n) }},
+		} {
+			first, second := p.there(uidring.ID(a)), p.there(uidring.ID(b))
+			if p.back(first) != uidring.ID(a) || first < 0 != (a < 0) || a < 0 && int64(first) != a {
+				t.Errorf("%s: %d becomes %d and then %d", name, a, first, p.back(first))
+			}
+			if first == second != (a == b) {
+				t.Errorf("%s: %d and %d become %d and %d", name, a, b, first, second)
+			}
+		}
+		text := m.Text(uidring.ID(a))
+		if id, err := m.Parse(text); a >= 0 && (int64(id) != a || err != nil) || a < 0 && !errors.Is(err, uidring.ErrRange) {
+			t.Errorf("%d: %s is parsed as %d, %v", a, text, id, err)
+		}
+	})
+}
+
+// Each bit of an ID changes each bit of its face in about half of the cases. The keys and IDs are
+// fixed, so the counts are, too: of 4,000 coin tosses, 1,800 to 2,200 are heads but for one case in
+// billions.
+func TestMaskSpreadsEachBit(t *testing.T) {
+	const ids, lowest, highest = 4000, 1800, 2200
+	m := newMasker(t, "order", key1)
+	r := rand.New(rand.NewPCG(1, 2))
+	var changed [63][63]int
+	var set [63]int
+	for i := range ids {
+		id := 121313928263237637 + uidring.ID(i) // consecutive, as a generator makes them
+		face := m.Mask(id)
+		for out := range 63 {
+			set[out] += int(face >> out & 1)
+		}
+		id = uidring.ID(r.Int64())
+		face = m.Mask(id)
+		for in := range 63 {
+			for diff := uint64(face ^ m.Mask(id^1<<in)); diff != 0; diff &= diff - 1 {
+				changed[in][bits.TrailingZeros64(diff)]++
+			}
+		}
+	}
+	for in := range 63 {
+		if set[in] < lowest || set[in] > highest {
+			t.Errorf("bit %d of faces of consecutive IDs is set %d times of %d", in, set[in], ids)
+		}
+		for out, n := range changed[in] {
+			if n < lowest || n > highest {
+				t.Errorf("bit %d of the ID changes bit %d of its face %d times of %d", in, out, n, ids)
+			}
+		}
+	}
+}
+
+func TestKeysRotate(t *testing.T) {
+	const id = 176636547297255431
+	one, both, turned, two := newMasker(t, "order", key1), newMasker(t, "order", key1, key2), newMasker(t, "order", key2, key1), newMasker(t, "order", key2)
+	old, young := one.Text(id), two.Text(id)
+	if both.Text(id) != old || turned.Text(id) != young || old == young {
+		t.Error("Text does not use the first key")
+	}
+	for _, tt := range []struct {
+		m    *publicid.Masker
+		text string
+		want error
+	}{{both, old, nil}, {both, young, nil}, {turned, old, nil}, {turned, young, nil}, {one, young, uidring.ErrSyntax}, {two, old, uidring.ErrSyntax}} {
+		if got, err := tt.m.Parse(tt.text); !errors.Is(err, tt.want) || err == nil && got != id {
+			t.Errorf("%s: %d, %v, want error %v", tt.text, got, err, tt.want)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	masked := newMasker(t, "order", key1, key2)
+	unmasked, err := publicid.NewUnmasked("order")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const allowed = `, allowed: order_, a key number (1 2) and 13 characters of 0-9 and A-Z but U`
+	long := strings.Repeat("x", 100)
+	for _, tt := range []struct {
+		m          *publicid.Masker
+		text, want string
+		kind       error
+	}{
+		{masked, "", `malformed ID: order "": another kind` + allowed, uidring.ErrSyntax},
+		{masked, "users_104WWA04002807", `order "users_104WWA04002807": another kind` + allowed, uidring.ErrSyntax},
+		{masked, "order_item_104WWA04002807", "another kind", uidring.ErrSyntax},
+		{masked, "order104WWA04002807", "another kind", uidring.ErrSyntax},
+		{masked, long, `"` + long[:64] + `…": another kind`, uidring.ErrSyntax},
+		{masked, "order_", `base32 "": 0 bytes long` + allowed, uidring.ErrSyntax},
+		{masked, "order_304WWA04002807", `key number "3"` + allowed, uidring.ErrSyntax},
+		{masked, "order_04WWA04002807", `key number "0"`, uidring.ErrSyntax},
+		{masked, "order_104WWA0400280", `base32 "04WWA0400280": 12 bytes long`, uidring.ErrSyntax},
+		{masked, "order_104WWA0400280U", `base32 "04WWA0400280U": character "U" at offset 12`, uidring.ErrSyntax},
+		{masked, "order_18000000000000", `base32 "8000000000000": above the largest ID`, uidring.ErrRange},
+		{unmasked, "order_104WWA04002807", `14 bytes long, allowed: order_ and 13 characters`, uidring.ErrSyntax},
+	} {
+		id, err := tt.m.Parse(tt.text)
+		invalid, ok := errors.AsType[*uidring.InvalidError](err)
+		if !ok || id != 0 || !errors.Is(err, tt.kind) || invalid.Form != "order" || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%q: %v, want %v with %s", tt.text, err, tt.kind, tt.want)
+		}
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		kind string
+		keys []string
+		want []string // of each error
+	}{
+		{"Order", nil, []string{
+			`kind "Order", allowed: 1 to 63 of a-z, 0-9 and _, with a letter first and no _ last`,
+			`keys none, allowed: 1 to 9 keys; NewUnmasked takes none`}},
+		{"", []string{key1}, []string{`kind "", allowed`}},
+		{"order_", []string{key1}, []string{`kind "order_"`}},
+		{strings.Repeat("k", 64), []string{key1}, []string{`k", allowed`}},
+		{strings.Repeat("k", 65), []string{key1}, []string{`kkk…", allowed`}},
+		{"order", []string{key1, ""}, []string{`key at place 2 of 0 characters without such a number, allowed: a number from 1 to 9, a colon and 32 hexadecimal digits`}},
+		{"order", []string{secret1, "0:" + secret1, "a:" + secret1}, []string{`place 1 of 32 characters`, `place 2 of 34 characters without such a number`, `place 3`}},
+		{"order", []string{"10:" + secret1}, []string{`place 1 of 35 characters`}},
+		{"order", []string{key1 + "0", "2:"}, []string{`place 1 with 33 digits`, `place 2 with 0 digits`}},
+		{"order", []string{key1[:33] + "x"}, []string{`place 1 with a character that is no hexadecimal digit`}},
+		{"order", []string{key1, key2, "1:" + secret2}, []string{`place 3 with number 1 again, allowed: one key of each number`}},
+	} {
+		m, err := publicid.New(tt.kind, tt.keys...)
+		joined, ok := err.(interface{ Unwrap() []error })
+		if m != nil || !ok || len(joined.Unwrap()) != len(tt.want) {
+			t.Errorf("%q: %v, %v, want %q", tt.kind, m, err, tt.want)
+			continue
+		}
+		for i, err := range joined.Unwrap() {
+			if _, ok := errors.AsType[*uidring.FieldError](err); !ok || !errors.Is(err, publicid.ErrInvalid) || !strings.Contains(err.Error(), tt.want[i]) {
+				t.Errorf("%v, want %q", err, tt.want[i])
+			}
+		}
+		if strings.Contains(err.Error(), secret1[:8]) || strings.Contains(err.Error(), secret2[:8]) {
+			t.Errorf("an error prints a key: %v", err)
+		}
+	}
+	if m, err := publicid.NewUnmasked("order_"); m != nil || !errors.Is(err, publicid.ErrInvalid) {
+		t.Errorf("%v, %v", m, err)
+	}
+}
+
+func TestMaskerPrintsNoKey(t *testing.T) {
+	m := newMasker(t, "order", key1, key2)
+	var log strings.Builder
+	slog.New(slog.NewTextHandler(&log, nil)).Info("", "masker", m, "value", *m)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("", "masker", m, "value", *m)
+	text := log.String() + fmt.Sprintf("%v %+v %#v %v %+v %#v", m, m, m, *m, *m, *m)
+	for _, leak := range []string{secret1[:8], secret2[:8], "0 1 2 3", "0x0, 0x1", "43 126 21"} {
+		if strings.Contains(text, leak) {
+			t.Errorf("it prints %s: %s", leak, text)
+		}
+	}
+}
+
+func TestScatter(t *testing.T) {
+	for _, tt := range []struct {
+		id   uidring.ID
+		n    int
+		want uidring.ID
+	}{
+		{0b1011, 0, 0b1011},
+		{0b1011, 3, 0b011<<60 | 0b1},
+		{0b1011, 66, 0b011<<60 | 0b1},
+		{0b1011, -1, 0b10110},
+		{math.MaxInt64, 20, math.MaxInt64},
+		{1, 1, 1 << 62},
+		{1, math.MinInt32, 1 << 2}, // 2^31 is 2 modulo 63
+		{-5, 3, -5},
+	} {
+		if got := publicid.Scatter(tt.id, tt.n); got != tt.want {
+			t.Errorf("Scatter(%d, %d): %b, want %b", tt.id, tt.n, got, tt.want)
+		}
+		if got := publicid.Gather(tt.want, tt.n); got != tt.id {
+			t.Errorf("Gather(%d, %d): %d, want %d", tt.want, tt.n, got, tt.id)
+		}
+	}
+}
+
+func TestNoAllocation(t *testing.T) {
+	m := newMasker(t, "order", key1)
+	text := m.Text(1)
+	for name, call := range map[string]func(){
+		"Mask":   func() { m.Mask(1) },
+		"Unmask": func() { m.Unmask(1) },
+		"Parse":  func() { _, _ = m.Parse(text) },
+	} {
+		if n := testing.AllocsPerRun(1000, call); n != 0 {
+			t.Errorf("%s makes %v allocations", name, n)
+		}
+	}
+}
+
+// BenchmarkFace compares a mask with the ten AES blocks in it, and texts with the decimal text.
+func BenchmarkFace(b *testing.B) {
+	m := newMasker(b, "order", key1)
+	block, err := aes.NewCipher(make([]byte, aes.BlockSize))
+	if err != nil {
+		b.Fatal(err)
+	}
+	buffer := make([]byte, aes.BlockSize)
+	const id = uidring.ID(176636547297255431)
+	text := m.Text(id)
+	measure := func(name string, call func()) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				call()
+			}
+		})
+	}
+	measure("AES", func() {
+		for range 10 {
+			block.Encrypt(buffer, buffer)
+		}
+	})
+	measure("Mask", func() { m.Mask(id) })
+	measure("Decimal", func() { _ = id.String() })
+	measure("Text", func() { m.Text(id) })
+	measure("Parse", func() { _, _ = m.Parse(text) })
+	measure("Scatter", func() { _ = publicid.Scatter(id, 3) })
+}
