@@ -4,9 +4,9 @@ import "math"
 
 // A Lane issues IDs to a single goroutine, faster than [Generator.Next]: it reserves all IDs that
 // are left of one unit and hands them out without writing to shared memory. Its IDs are unique and
-// increase. Across lanes, and between a lane and the generator, IDs are only roughly ordered: the
-// units that two lanes hold may be up to MaxStaleness apart. The generator counts the IDs of a lane
-// as issued when the lane reserves them.
+// increase. Across lanes, and between a lane and the generator, IDs are only roughly ordered: each
+// lane in use holds a unit of its own, so n slow lanes put ID time up to about n units ahead of the
+// clock. The generator counts the IDs of a lane as issued when the lane reserves them.
 //
 // Make a Lane with [Generator.Lane] for each goroutine that needs many IDs, or keep lanes in a
 // sync.Pool. Nothing refers to a lane but its users, so it may be dropped at any time, with the IDs
