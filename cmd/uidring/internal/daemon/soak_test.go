@@ -113,16 +113,13 @@ func TestServersStandInForEachOther(t *testing.T) {
 		must(t, servers[i].Continue())
 	}
 	faults := []func(i int){again((*child).Kill), again((*child).terminate), freeze}
-	began := time.Now()
-	for round := 0; round < len(faults) || time.Since(began) < *soakFor; round++ {
+	began, round := time.Now(), 0
+	for ; (round < len(faults) || time.Since(began) < *soakFor) && !t.Failed(); round++ {
 		more(t, all, 20_000)
 		faults[round%len(faults)](round % len(servers))
-		if t.Failed() {
-			break
-		}
 	}
 	more(t, all, 20_000)
-	t.Logf("%d IDs, %d requests through the proxy, %v", all.Len(), requests.Load(), time.Since(began).Round(time.Second))
+	t.Logf("%d IDs, %d requests through the proxy, %d faults, %v", all.Len(), requests.Load(), round, time.Since(began).Round(time.Second))
 }
 
 // retrying starts a proxy for GET that asks the next server when one refuses, breaks off, fails or
