@@ -17,7 +17,7 @@ const head = `<svg xmlns="http://www.w3.org/2000/svg" width="860" height="530" v
 <style>text{font:13px "Liberation Sans",Arial,Helvetica,sans-serif;fill:#24292f}.grid{stroke:#e6e9ed}.middle{text-anchor:middle}.end{text-anchor:end}</style>
 <rect x="0.5" y="0.5" width="859" height="529" fill="#fff" stroke="#d0d7de"/>
 <text x="16" y="32" style="font-size:18px;font-weight:bold">Where inserts go</text>
-<text x="16" y="54">All IDs of a time have nearly the same key (orange). Scatter(id, 3) gives them eight keys, and each of the eight only grows (blue).</text>
+<text x="16" y="54">IDs of one time have nearly the same key (orange). Scatter(id, 3) gives them eight keys, which only grow (blue).</text>
 <text x="430" y="516" class="middle">year of the insert; vertically: the key as a share of all keys, with bitsalloc.Recommended</text>
 `
 
