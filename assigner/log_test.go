@@ -24,6 +24,7 @@ func TestLogRecords(t *testing.T) {
 	take(t, clocked(Leased(s, LeaseConfig{Window: shortWindow.Window, AllowUndurable: true, Logger: logger})))
 	s.status.Faults = nil
 	take(t, clocked(Leased(s, LeaseConfig{Window: shortWindow.Window, Logger: logger}))) // warns of the namespace alone
+	take(t, clocked(Leased(newMemStore(), LeaseConfig{Window: shortWindow.Window, Logger: logger})))
 	records := []struct{ message, values string }{
 		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0 read_only is on]"`},
 		{"assigner: the other namespaces of the store cannot be read", `namespace=orders error="connection reset"`},
@@ -32,6 +33,7 @@ func TestLogRecords(t *testing.T) {
 		{"assigner: the namespace is new in this store", `store="assigner, namespace \"orders\"" first_worker=0 remedy="none if the service is new; otherwise stop it and find its former store"`},
 		{"assigner: other namespaces give out the same worker IDs", `namespace=orders others=[users]`},
 		{"assigner: other namespaces give out the same worker IDs", `namespace=orders others=[users]`},
+		{"assigner: the namespace is new in this store", `store=assigner first_worker=0 remedy="none if the service is new; otherwise stop it and find its former store"`},
 	}
 	var want []string
 	for _, r := range records {

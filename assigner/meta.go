@@ -50,7 +50,10 @@ func (c *claim) name() string {
 		return s.String()
 	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(fmt.Sprintf("%T", c.store), "*"), ".") // the package
-	return fmt.Sprintf("%s, namespace %q", name, c.Namespace())
+	if namespace := c.Namespace(); namespace != "" {
+		return fmt.Sprintf("%s, namespace %q", name, namespace)
+	}
+	return name // a store such as a folder has one namespace
 }
 
 // swapMeta replaces the meta row that was read by next, with a new version and token. It returns

@@ -32,9 +32,6 @@ func newBackfill(s *streams) *cobra.Command {
 			}
 			defer st.Close()
 			b := &backfill{flags: &flags, store: st}
-			if err := b.take(cmd.Context()); err != nil {
-				return err
-			}
 			out := bufio.NewWriter(s.out)
 			return errors.Join(s.eachLine(func(number int, line string) error {
 				id, err := b.one(cmd.Context(), line)
@@ -53,7 +50,7 @@ func newBackfill(s *streams) *cobra.Command {
 type backfill struct {
 	flags *storeFlags
 	store *storeurl.Store
-	ids   *backdate.Generator
+	ids   *backdate.Generator // nil before the first time: an input without times uses up no worker ID
 }
 
 // take makes a generator of the namespace with another worker ID.
@@ -76,6 +73,11 @@ func (b *backfill) one(ctx context.Context, line string) (int64, error) {
 	var at timeFlag
 	if err := at.Set(line); err != nil {
 		return 0, fmt.Errorf("time %q, %w", line, err)
+	}
+	if b.ids == nil {
+		if err := b.take(ctx); err != nil {
+			return 0, err
+		}
 	}
 	id, err := b.ids.At(at.Time)
 	if !errors.Is(err, backdate.ErrUnitFull) {

@@ -16,7 +16,8 @@ func TestBackfill(t *testing.T) {
 	g := generator(t, sqlite(t), "service", time.Minute)
 	at := bitsalloc.DefaultEpoch().Add(time.Hour)
 	// The third form is MySQL's and PostgreSQL's. The generator of the tests has 2^13 IDs a second.
-	times := []string{at.Format(time.RFC3339), strconv.FormatInt(at.UnixMilli(), 10), at.Format("2006-01-02 15:04:05.999999"), at.Format("2006-01-02 15:04:05+00")}
+	times := []string{at.Format(time.RFC3339), strconv.FormatInt(at.UnixMilli(), 10), at.Format("2006-01-02 15:04:05.999999"), at.Format("2006-01-02 15:04:05+00"),
+		at.In(time.FixedZone("", 19_800)).Format("2006-01-02 15:04:05-07:00")}
 	many := strings.Repeat(strings.Join(times, "\n")+"\n", 5000)
 	alloc, err := bitsalloc.New(bitsalloc.Default(), time.Time{})
 	if err != nil {
@@ -42,8 +43,8 @@ func TestBackfill(t *testing.T) {
 			workers[f.WorkerID] = true
 		}
 	}
-	if ids.Len() != 2*4*5000 || len(workers) != 2*3 || workers[g.WorkerID()] {
-		t.Errorf("%d IDs of the workers %v, want %d IDs of 6 workers without %d", ids.Len(), workers, 2*4*5000, g.WorkerID())
+	if ids.Len() != 2*5*5000 || len(workers) != 2*4 || workers[g.WorkerID()] {
+		t.Errorf("%d IDs of the workers %v, want %d IDs of 8 workers without %d", ids.Len(), workers, 2*5*5000, g.WorkerID())
 	}
 }
 
@@ -55,6 +56,15 @@ func TestBackfillStopsAtTheFirstLineWithoutAnID(t *testing.T) {
 		t.Errorf("without the namespace: code %d, %q, %q", code, out, text)
 	}
 	generator(t, url, "service", time.Minute)
+	// Inputs without a time use up no worker ID.
+	for line, want := range map[string]int{"": exitOK, "created_at": exitFailure} {
+		if code, out, text := run(t, line, "backfill"); code != want || out != "" {
+			t.Errorf("%q: code %d, %q, %q, want code %d and no ID", line, code, out, text, want)
+		}
+	}
+	if _, out, _ := run(t, "", "workers", "list"); !strings.Contains(out, "1 given out") {
+		t.Errorf("%s, want one worker ID", out)
+	}
 	for line, want := range map[string]string{
 		"NULL":       `line 3: time "NULL", allowed: milliseconds since 1970`,
 		"2025-12-31": "line 3: backdate: instant out of span: 2025-12-31 00:00:00 +0000 UTC, allowed: 2026-01-01 00:00:01 +0000 UTC to ",
