@@ -116,7 +116,7 @@ func TestServersStandInForEachOther(t *testing.T) {
 	began, round := time.Now(), 0
 	for ; (round < len(faults) || time.Since(began) < *soakFor) && !t.Failed(); round++ {
 		more(t, all, 20_000)
-		faults[round%len(faults)](round % len(servers))
+		faults[round%len(faults)](round / len(faults) % len(servers))
 	}
 	more(t, all, 20_000)
 	t.Logf("%d IDs, %d requests through the proxy, %d faults, %v", all.Len(), requests.Load(), round, time.Since(began).Round(time.Second))
