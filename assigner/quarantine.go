@@ -81,16 +81,18 @@ func (c *claim) keep(l *lease, err error) error {
 	return err
 }
 
-// pick removes and returns the first kept lease, or nil. All kept leases have the domain of the
-// claim: loadMeta has compared it with the domain of the namespace.
+// pick removes and returns the first kept lease, of Fenced the first one of the reserved worker ID,
+// or nil. All kept leases have the domain of the claim: loadMeta has compared it with the domain of
+// the namespace.
 func (c *claim) pick() *lease {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.waiting) == 0 {
+	i := slices.IndexFunc(c.waiting, func(l *lease) bool { return c.source == nil || l.row.WorkerID == c.here.workerID })
+	if i < 0 {
 		return nil
 	}
-	l := c.waiting[0]
-	c.waiting = slices.Delete(c.waiting, 0, 1)
+	l := c.waiting[i]
+	c.waiting = slices.Delete(c.waiting, i, i+1)
 	l.terms = c.terms
 	return l
 }

@@ -41,6 +41,22 @@ func TestQuarantineOnALossyStore(t *testing.T) {
 	}
 }
 
+// The source of Fenced may give another worker ID later, such as after a change of address.
+func TestFencedKeepsAWorkerIDForItsSource(t *testing.T) {
+	t.Setenv("WORKER", "1")
+	s := newMemStore()
+	s.status.Lossy = true
+	a := clocked(Fenced(s, Env("WORKER"), "host", shortWindow))
+	wantQuarantine(t, a, 1, 90*time.Second)
+	t.Setenv("WORKER", "2")
+	s.status.Now = memTime(memStart + 50)
+	wantQuarantine(t, a, 2, 90*time.Second)
+	t.Setenv("WORKER", "1")
+	if g := takeIn(t, a, s.at(memStart+90)).Grant(); g.WorkerID != 1 {
+		t.Errorf("grant %+v, want worker 1", g)
+	}
+}
+
 // lossyLease returns a lease on a lossy store, out of quarantine.
 func lossyLease(t *testing.T) (*memStore, Lease) {
 	t.Helper()

@@ -73,6 +73,9 @@ func New(ctx context.Context, cfg Config) (*Generator, error) {
 	now := func() int64 { return k.Alloc.Delta(time.Now()) }
 	domain := assigner.Domain{Layout: k.Alloc.Layout(), Epoch: k.Alloc.Epoch(), DatacenterID: cfg.DatacenterID, Now: now, Registered: true}
 	lease, err := cfg.Assigner.Assign(ctx, domain)
+	if err == nil && lease == nil {
+		err = fmt.Errorf("%w: the assigner returned neither a lease nor an error", assigner.ErrWorkerUnknown)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("backdate: %w", err)
 	}

@@ -205,3 +205,13 @@ func TestNewAfterRecoverHasNoPast(t *testing.T) {
 		t.Errorf("%v, want ErrNoPast with the reason", err)
 	}
 }
+
+type noLease struct{}
+
+func (noLease) Assign(context.Context, assigner.Domain) (assigner.Lease, error) { return nil, nil }
+
+func TestNewWithoutALease(t *testing.T) {
+	if _, err := backdate.New(t.Context(), backdate.Config{Assigner: noLease{}}); !errors.Is(err, assigner.ErrWorkerUnknown) {
+		t.Errorf("New = %v, want ErrWorkerUnknown", err)
+	}
+}

@@ -75,11 +75,12 @@ func (k *Keeper) abandon() {
 }
 
 // ask gets a lease and its grant from the user's assigner within the timeout. It returns a panic of
-// the assigner as an error.
+// the assigner or of the clock as an error. It reads the clock last if the assigner has not: the
+// monotonic clock, which counts from the reading on, may have stood still during the call.
 func (k *Keeper) ask(ctx context.Context) (lease assigner.Lease, grant assigner.Grant, err error) {
 	call, cancel := context.WithTimeout(ctx, k.AssignTimeout)
 	defer cancel()
-	k.delta() // for an assigner that does not
+	k.reading.Store(nil)
 	err = guarded("Assign", func() (err error) {
 		lease, err = k.Assigner.Assign(call, k.domain())
 		switch {
@@ -89,6 +90,9 @@ func (k *Keeper) ask(ctx context.Context) (lease assigner.Lease, grant assigner.
 			return fmt.Errorf("%w: the assigner returned neither a lease nor an error", assigner.ErrWorkerUnknown)
 		}
 		grant = lease.Grant()
+		if k.reading.Load() == nil {
+			k.delta()
+		}
 		return nil
 	})
 	if err != nil && call.Err() != nil && ctx.Err() == nil {
@@ -117,7 +121,7 @@ func (k *Keeper) admit(g assigner.Grant) (*Registration, assigner.Grant, error) 
 }
 
 // begin returns the first Grant of a lease. Its clock is the last reading that the assigner made
-// and checked.
+// and checked, or the reading of ask.
 func (k *Keeper) begin(grant assigner.Grant) *Grant {
 	clock := *k.reading.Load()
 	next := &Grant{Grant: grant, Generation: 1, Clock: clock, Delta: k.Alloc.Delta(clock.Now())}

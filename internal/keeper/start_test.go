@@ -3,6 +3,7 @@ package keeper_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,4 +52,42 @@ func TestCurrentUnitCountsAsUsedByAnEarlierProcess(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The wall clock goes on while a machine is suspended, and the monotonic clock stands still. A key
+// of Sticky may have had another holder meanwhile.
+func TestClockIsReadAfterAnAssignerThatDoesNotReadIt(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		cfg := r.settings()
+		clock, suspended := cfg.Now, time.Duration(0)
+		cfg.Now = func() time.Time { return clock().Add(suspended) }
+		r.assign = func(context.Context, int) (assigner.Grant, error) {
+			suspended = 10 * time.Minute
+			return assigner.Grant{WorkerID: r.first, First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
+		}
+		r.openWith(t, cfg)
+		if h := r.Current(); h.First != 601 || h.Delta != 600 {
+			t.Errorf("Current = %+v, want First 601, Delta 600", h)
+		}
+	})
+}
+
+func TestPanicOfTheClockIsAnErrorOfTheCall(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		cfg := r.settings()
+		clock, broken := cfg.Now, false
+		cfg.Now = func() time.Time {
+			if broken {
+				panic("the clock is broken")
+			}
+			return clock()
+		}
+		r.assign = func(_ context.Context, nth int) (assigner.Grant, error) {
+			broken = true
+			return r.fresh(nth), nil
+		}
+		if err := r.startIn(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "the clock is broken") {
+			t.Errorf("Start = %v, want an error with the panic", err)
+		}
+	})
 }
