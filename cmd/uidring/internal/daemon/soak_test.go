@@ -96,8 +96,8 @@ func TestServersStandInForEachOther(t *testing.T) {
 		servers, urls = append(servers, c), append(urls, c.url())
 	}
 	all := new(idset.Set)
-	drawFrom(t, all, 6, urls...)
-	requests := drawThrough(t, all, 4, retrying(t, urls))
+	stopClients := drawFrom(t, all, 6, urls...)
+	requests, stopCallers := drawThrough(t, all, 4, retrying(t, urls))
 	again := func(end func(*child)) func(i int) {
 		return func(i int) {
 			end(servers[i])
@@ -119,6 +119,8 @@ func TestServersStandInForEachOther(t *testing.T) {
 		faults[round%len(faults)](round / len(faults) % len(servers))
 	}
 	more(t, all, 20_000)
+	stopCallers() // before the servers end
+	stopClients()
 	t.Logf("%d IDs, %d requests through the proxy, %d faults, %v", all.Len(), requests.Load(), round, time.Since(began).Round(time.Second))
 }
 
@@ -145,9 +147,9 @@ func retrying(t *testing.T, servers []string) string {
 	return proxy.URL
 }
 
-// drawThrough has n callers draw ranges of 1,000 IDs from a proxy until the test ends. No ID may
+// drawThrough has n callers draw ranges of 1,000 IDs from a proxy until stop is called. No ID may
 // come twice, and no request may fail.
-func drawThrough(t *testing.T, issued *idset.Set, n int, proxy string) (requests *atomic.Int64) {
+func drawThrough(t *testing.T, issued *idset.Set, n int, proxy string) (requests *atomic.Int64, stop func()) {
 	requests = new(atomic.Int64)
 	var ended atomic.Bool
 	var group sync.WaitGroup
@@ -176,9 +178,10 @@ func drawThrough(t *testing.T, issued *idset.Set, n int, proxy string) (requests
 			}
 		})
 	}
-	t.Cleanup(func() {
+	stop = func() {
 		ended.Store(true)
 		group.Wait()
-	})
-	return requests
+	}
+	t.Cleanup(stop)
+	return requests, stop
 }
