@@ -113,11 +113,11 @@ func TestNumbersInOutages(t *testing.T) {
 		})
 		down.Store(false)
 		time.Sleep(10 * time.Second)
+		down.Store(true) // two ranges are there
 		issued("200001021")
 		if warnings := strings.Count(log.String(), "level=WARN"); warnings != 1 || strings.Contains(log.String(), "panic") {
 			t.Errorf("%d warnings, want 1 of the outage:\n%s", warnings, log.String())
 		}
-		down.Store(true)
 		issued("200001022")
 		waits(time.Minute, time.Minute)
 		for range 2 {
