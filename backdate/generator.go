@@ -46,7 +46,7 @@ type Config struct {
 }
 
 // A Generator issues IDs of the past. All methods may be called by any number of goroutines at
-// once. It remembers how many IDs each unit has, in about 40 bytes for a unit with IDs.
+// once. Its memory grows with the units of time that have IDs: an entry of a map for each.
 //
 // A Generator must not be copied with its process: two processes that run on from one snapshot of a
 // virtual machine issue the same IDs.
