@@ -56,8 +56,9 @@ func (d Domain) CheckWorkerID(workerID int64, source string) error {
 // A Lease is the right to a worker ID for a range of deltas. Callers use it from one goroutine at a
 // time.
 //
-// Generators look for three more methods. Namespace() string names the namespace of the worker ID
-// for their log. A lease that another process can take over when it is not renewed in time has
+// Generators look for four more methods. Namespace() string names the namespace of the worker ID
+// for their log. SetOldest(delta int64) comes before Renew, with the lowest delta of which the
+// holder may still issue an ID, for Horizon of package leasestore. A lease that another process can take over when it is not renewed in time has
 // RenewWithin() time.Duration, the longest time between the starts of two renewals. A lease that
 // the assigner keeps a record of in this process has Abandon(): it reports that the holder has
 // stopped using the lease without giving the worker ID back, because the lease was lost or

@@ -280,7 +280,8 @@ func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 		l.row.Identity = c.status.Identity
 		l.row.Fence = max(fence, c.reach(max(fence, c.now), c.units()))
 	}
-	l.first, l.limit = fence+1, l.row.Fence
+	l.first, l.limit = max(fence, c.meta.Horizon)+1, l.row.Fence
+	l.row.Oldest = l.first
 	return l, ttl
 }
 
@@ -293,6 +294,7 @@ func (c *claim) confirm(l *lease) error {
 	if err != nil {
 		return fmt.Errorf("assigner: read the meta row again: %w", err)
 	}
+	l.first = max(l.first, meta.Horizon+1)
 	if meta.Fence != l.fence || meta.Recovering() {
 		return fmt.Errorf("%w: all fences have been raised to %d; try again", errMoved, meta.Fence)
 	}

@@ -19,6 +19,7 @@ type lease struct {
 	first, limit int64
 	row          leasestore.Row // as last proved
 	pace         pace           // at the last proof
+	oldest       int64          // see SetOldest
 	server       string         // the server's identity at the last proof
 
 	// For the time safe after renewed, the row cannot have another holder. renewed is the start of
@@ -38,6 +39,9 @@ func (l *lease) Grant() Grant {
 
 // RenewWithin returns half of the time to live of the row.
 func (l *lease) RenewWithin() time.Duration { return l.window() }
+
+// SetOldest has the next Renew store that the holder issues no more IDs of deltas below oldest.
+func (l *lease) SetOldest(oldest int64) { l.oldest = oldest }
 
 // Namespace returns the name of the store's namespace, or "".
 func (a *leaser) Namespace() string {
@@ -64,6 +68,7 @@ func (l *lease) Renew(ctx context.Context, used, want int64) error {
 	want = min(want, most, above(max(used, l.row.Fence), max(4*pace.span, skew), l.alloc.MaxDelta()))
 	next := l.row
 	next.Identity = b.status.Identity // a row that matches has lost no commit
+	next.Oldest = max(next.Oldest, l.oldest)
 	// Raise it by one unit at least: a late swap from the old row must fail, see Revoke.
 	next.Fence = max(l.row.Fence, b.reach(l.row.Fence, 1), b.reach(want, 0), min(most, b.reach(used, 2*pace.span)))
 	if err := l.raise(ctx, next); err != nil {

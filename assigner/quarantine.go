@@ -107,6 +107,10 @@ func (c *claim) resume() (*lease, error) {
 		from := max(l.first, c.now)
 		switch err := l.Renew(c.ctx, from, from); {
 		case err == nil:
+			if err := c.loadMeta(); err != nil {
+				return nil, c.keep(l, err)
+			}
+			l.first = max(l.first, c.meta.Horizon+1) // the row may have gone uncounted, see leasestore.Horizon
 			c.clearQuarantine(l.quarantine)
 			l.quarantine = nil
 			return l, nil

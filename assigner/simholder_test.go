@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
 )
@@ -15,12 +16,13 @@ type simHolder struct {
 	id       int
 	assigner Assigner
 	domain   Domain
-	offset   int64 // of its clock to the true time
-	drift    int64 // in thousandths
-	paused   int64 // until this time
-	cutOff   int64 // from the store, until this time
-	eager    bool  // composes more than the clock alone asks for
-	ahead    int64 // how far a calm holder composes ahead of the clock
+	offset   int64     // of its clock to the true time
+	drift    int64     // in thousandths
+	paused   int64     // until this time
+	cutOff   int64     // from the store, until this time
+	asked    time.Time // the store's clock, as last read
+	eager    bool      // composes more than the clock alone asks for
+	ahead    int64     // how far a calm holder composes ahead of the clock
 
 	step  func() (struct{}, bool)
 	stop  func()
@@ -160,6 +162,7 @@ func (h *simHolder) compose() {
 
 func (h *simHolder) renew() {
 	h.renewing = true
+	h.lease.(*lease).SetOldest(h.last + 1)
 	err := h.lease.Renew(context.Background(), h.last, h.last+h.w.rng.Int64N(8))
 	h.renewing = false
 	if h.dead {

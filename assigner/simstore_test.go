@@ -90,7 +90,10 @@ func (l simLink) change(swap func() bool) (ok bool, err error) {
 }
 
 func (l simLink) Status(context.Context) (s leasestore.Status, err error) {
-	err = l.call(func() { s = l.status })
+	err = l.call(func() {
+		s = l.status
+		l.h.asked = s.Now
+	})
 	return s, err
 }
 

@@ -43,15 +43,16 @@ type simulation struct {
 	link     func(leasestore.Store) leasestore.Store
 	grant    func(Grant) Grant
 	lagging  bool
-	overrun  int64           // deltas composed before they are checked
-	accident func(*simWorld) // something that happens now and then
-	often    bool            // and rather often
-	all      bool            // count duplicates also where a store that went back has not been heard since
-	fenced   int             // percent of the holders that have a number of their own
-	lossy    bool            // the store says that it may forget
-	moves    int             // percent of the worlds whose store has an identity, which failovers change
-	calm     bool            // clocks are right, and no holder runs further ahead of them than MaxLead
-	hasty    bool            // holders end soon, and start again at once
+	overrun  int64                                   // deltas composed before they are checked
+	accident func(*simWorld)                         // something that happens now and then
+	often    bool                                    // and rather often
+	all      bool                                    // count duplicates also where a store that went back has not been heard since
+	fenced   int                                     // percent of the holders that have a number of their own
+	lossy    bool                                    // the store says that it may forget
+	moves    int                                     // percent of the worlds whose store has an identity, which failovers change
+	calm     bool                                    // clocks are right, and no holder runs further ahead of them than MaxLead
+	hasty    bool                                    // holders end soon, and start again at once
+	poller   func(leasestore.Store) leasestore.Store // the store of a process that calls Horizon; nil: there is none
 }
 
 func (s simulation) defaults() simulation {
@@ -86,6 +87,9 @@ type simWorld struct {
 	era       int // how often the store went back
 	store     *simStore
 	holders   []*simHolder
+	poller    *simHolder      // or nil
+	horizon   int64           // the highest delta of Horizon
+	passed    map[string]bool // by the token of a lease: Horizon has not counted its row
 	serial    int
 	servers   int
 	used      map[slot]use
@@ -113,10 +117,11 @@ const (
 
 func newWorld(seed uint64, sim simulation) *simWorld {
 	w := &simWorld{
-		sim:  sim.defaults(),
-		rng:  rand.New(rand.NewPCG(seed, 3)),
-		time: simStart,
-		used: make(map[slot]use),
+		sim:    sim.defaults(),
+		rng:    rand.New(rand.NewPCG(seed, 3)),
+		time:   simStart,
+		used:   make(map[slot]use),
+		passed: make(map[string]bool),
 	}
 	workerBits := uint8(w.rng.IntN(3))
 	w.window = 2 + w.rng.Int64N(60)
@@ -140,6 +145,9 @@ func newWorld(seed uint64, sim simulation) *simWorld {
 	w.failover()
 	for id := range 2 + w.rng.IntN(7) {
 		w.holders = append(w.holders, w.newHolder(id, workerBits))
+	}
+	if sim.poller != nil {
+		w.newPoller()
 	}
 	return w
 }
@@ -218,6 +226,7 @@ func (w *simWorld) log(format string, args ...any) {
 // only when both grants had been proved since.
 func (w *simWorld) use(h *simHolder, worker, delta int64) {
 	w.highest = max(w.highest, delta)
+	w.belowHorizon(h, worker, delta)
 	now := use{h.serial, h.proved}
 	if now.era != w.era {
 		now.era = -1
@@ -332,12 +341,18 @@ func (w *simWorld) run(steps int) {
 		if h := w.holders[w.rng.IntN(len(w.holders))]; h.paused <= w.time {
 			h.step()
 		}
+		if w.poller != nil && w.chance(30) {
+			w.poller.step()
+		}
 	}
 }
 
 func (w *simWorld) close() {
 	for _, h := range w.holders {
 		h.stop()
+	}
+	if w.poller != nil {
+		w.poller.stop()
 	}
 }
 

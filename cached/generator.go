@@ -73,7 +73,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		g.path.Refill = g.reject
 	}
 	g.ring, _ = ringbuffer.New(1<<cfg.BoostPower, g.handover) // 2 to 256 slots: no error
-	if err := k.Start(ctx, keeper.Hooks{Used: g.used, Position: g.position, Ended: g.ended}); err != nil {
+	if err := k.Start(ctx, keeper.Hooks{Used: g.used, Oldest: g.oldest, Position: g.position, Ended: g.ended}); err != nil {
 		return nil, err
 	}
 	grant := k.Latest()
@@ -139,6 +139,15 @@ func (g *Generator) used() int64 {
 	g.running.Lock()
 	defer g.running.Unlock()
 	return g.lastSecond
+}
+
+// oldest returns the delta that begins after cut: neither the ring nor a lane has an older ID that
+// it may issue.
+func (g *Generator) oldest() int64 {
+	g.running.Lock() // a padding pass raises cut before it retires the IDs of the ring
+	defer g.running.Unlock()
+	fields, _ := g.alloc.Parse(g.cut.Load() + 1)
+	return fields.Delta
 }
 
 // ended drops the prepared IDs. It first waits for a padding pass that may still use the worker ID;

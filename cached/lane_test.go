@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,6 +102,25 @@ func TestReserveReturnsARange(t *testing.T) {
 		}
 		if id := next(t, g).ID; id != want {
 			t.Errorf("Next = %d, want %d", id, want)
+		}
+	})
+}
+
+// A renewal stores the oldest delta of which the ring or a lane may still issue an ID.
+func TestOldestDeltaBeginsAfterTheStaleOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		oldest := new(atomic.Int64)
+		g := inBubble(t, cached.Config{MaxStaleness: 8 * time.Second, Assigner: &fakeassigner.Assigner{Oldest: oldest, Within: 9 * time.Second,
+			OnAssign: func(ctx context.Context, _ int, d assigner.Domain) (assigner.Grant, error) { return fenced(1000)(ctx, 0, d) }}})
+		lane := g.Lane()
+		began := parse(t, g, laneNext(t, lane)).Delta - 1
+		time.Sleep(9*time.Second + time.Millisecond)
+		// The last check was after 8 s, which drops the deltas that are 6 s old or more.
+		if got := oldest.Load(); got != began+3 {
+			t.Errorf("oldest delta %d, want %d", got, began+3)
+		}
+		if f := parse(t, g, laneNext(t, lane)); f.Delta < began+3 {
+			t.Errorf("the lane issues %v, want delta %d or later", f, began+3)
 		}
 	})
 }

@@ -18,8 +18,8 @@ var ErrInvalidConfig = errors.New("defaultgen: invalid config")
 type ClockBackPolicy int
 
 const (
-	// Fail: no ID is issued until the clock has caught up. NextContext waits for it, the other
-	// methods return a ClockBackError.
+	// Fail: no ID is issued until the clock has caught up, with the last renewal of a lease as well.
+	// NextContext waits for it, the other methods return a ClockBackError.
 	Fail ClockBackPolicy = iota
 	// GoOn: the generator carries its clock on from the highest reading, at the pace of the
 	// monotonic clock, until the wall clock has caught up. IDs are ahead of the clock by as much as

@@ -56,7 +56,7 @@ func newContext(ctx context.Context, cfg Config, carried bool) (*Generator, erro
 	unitZero := &unit{last: k.Alloc.MaxSequence()}
 	unitZero.close() // it counts as used: no ID is 0
 	g.unit.Store(unitZero)
-	if err := k.Start(ctx, keeper.Hooks{Used: g.used, Position: g.position, Ended: g.endUnit}); err != nil {
+	if err := k.Start(ctx, keeper.Hooks{Used: g.used, Oldest: g.oldest, Position: g.position, Ended: g.endUnit}); err != nil {
 		return nil, err
 	}
 	g.clock.start(k.Now, carried, cfg.OnClockBack == GoOn)

@@ -82,6 +82,18 @@ func (g *Generator) used() int64 {
 	return g.unit.Load().delta
 }
 
+// oldest moves an idle generator on to the unit before the clock's, and returns the delta of the
+// unit. In the clock's own unit a next lease would have to wait for the end of the unit.
+func (g *Generator) oldest() int64 {
+	if u, grant := g.unit.Load(), g.keeper.Current(); grant != nil {
+		delta := g.alloc.Delta(g.now(grant).time) - 1
+		if delta > u.delta && delta <= min(grant.Limit, g.alloc.MaxDelta()) {
+			g.enter(u, grant, delta)
+		}
+	}
+	return g.used()
+}
+
 // evenStart returns the first sequence number of the unit after u, from which last was the last
 // number taken, and the strides of that unit, in a layout of ids sequence numbers.
 //
@@ -92,6 +104,9 @@ func (g *Generator) used() int64 {
 // are multiples of a power of two: the low bits still count without a gap.
 func (u *unit) evenStart(last, ids int64) (start, strides int64) {
 	issued := last - u.start + 1
+	if issued == 0 {
+		return u.start, u.strides
+	}
 	if issued > ids/2 {
 		return 0, u.strides
 	}

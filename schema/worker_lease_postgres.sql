@@ -17,6 +17,7 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE (
     NAMESPACE  varchar(64)  NOT NULL,                             -- exact; the assigners refuse A beside a
     WORKER_ID  bigint       NOT NULL,
     FENCE      bigint       NOT NULL,                             -- a delta, in units since the epoch; never lowered
+    OLDEST     bigint       NOT NULL,                             -- the oldest delta that the holder could still use at its last renewal
     VERSION    bigint       NOT NULL,                             -- counts claims, from 1
     TOKEN      varchar(64)  NOT NULL,                             -- random, known to the holder only; '': free
     OWNER      varchar(255) NOT NULL,                             -- name of the present or last owner
@@ -35,9 +36,10 @@ CREATE INDEX IF NOT EXISTS WORKER_LEASE_EXPIRY ON WORKER_LEASE (NAMESPACE, EXPIR
 -- it would repeat IDs of other services.
 --
 -- Written by: the first assigner that uses the namespace; then one UPDATE for each new worker
--- ID, and one whenever FENCE rises: at a recovery, and at the end of a quarantine after a change
--- of servers. Never delete a row, never lower NEXT_WORKER_ID or FENCE. To start afresh, use
--- another namespace, and only if no ID of the old namespace can meet IDs of the new one.
+-- ID, and one whenever FENCE rises, at a recovery and at the end of a quarantine after a change
+-- of servers, or HORIZON. Never delete a row, never lower NEXT_WORKER_ID, FENCE or HORIZON. To
+-- start afresh, use another namespace, and only if no ID of the old namespace can meet IDs of the
+-- new one.
 CREATE TABLE IF NOT EXISTS WORKER_LEASE_META (
     NAMESPACE       varchar(64) NOT NULL,
     VERSION         bigint      NOT NULL,                         -- counts changes, from 1
@@ -52,6 +54,7 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE_META (
     FIRST_WORKER_ID bigint      NOT NULL,                         -- the smallest of the namespace; smaller ones are left to WORKER_NODE
     NEXT_WORKER_ID  bigint      NOT NULL,                         -- the smallest that was never given out
     FENCE           bigint      NOT NULL,                         -- fence of all worker IDs without a higher one; never lowered
+    HORIZON         bigint      NOT NULL,                         -- claims begin above this delta; raised by leasestore.Horizon
     TOKEN           varchar(64) NOT NULL,                         -- random, of the last change
     SERVER_ID       varchar(128) NOT NULL,                        -- the server on which FENCE is known to hold; may be ''
     SCHEMA_VERSION  int         NOT NULL,                         -- of these two tables: 1

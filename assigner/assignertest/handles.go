@@ -16,6 +16,7 @@ func sampleRow(workerID int64) leasestore.Row {
 		WorkerID: workerID,
 		Version:  6,
 		Fence:    5_000_000_000,
+		Oldest:   4_999_999_999,
 		Token:    "QWERTZUIOPASDFGHJKLYXCVBNM",
 		Owner:    "host-1 pid 4711",
 		Holder:   "host-2 pid 4712",
@@ -32,6 +33,7 @@ func sampleMeta() leasestore.Meta {
 		DatacenterID: 3,
 		NextWorkerID: 20_000, // or Expired may leave rows out
 		Fence:        1 << 50,
+		Horizon:      1<<50 - 1,
 		Token:        strings.Repeat("aZ09+/=_", 8),
 		Identity:     strings.Repeat("0123456789", 10),
 	}

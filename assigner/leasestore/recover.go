@@ -92,7 +92,7 @@ func (r *recovery) run(lead time.Duration) error {
 // token records the lead by which the fence was raised, and marks the rows that are done.
 func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
 	for {
-		next, err := r.loadMeta()
+		next, err := loadMeta(r.ctx, r.store)
 		if err != nil {
 			return err
 		}
@@ -131,19 +131,10 @@ func (r *recovery) swapMeta(next Meta, prefix string) (bool, error) {
 	next.Version++
 	next.Token = prefix + rand.Text()
 	ok, err := r.store.SwapMeta(r.ctx, r.meta, next)
-	if r.meta, err = storecall.Swapped(ok, err, r.meta, next, r.loadMeta); err != nil {
+	if r.meta, err = storecall.Swapped(ok, err, r.meta, next, func() (Meta, error) { return loadMeta(r.ctx, r.store) }); err != nil {
 		return false, fmt.Errorf("the meta row: %w", err)
 	}
 	return r.meta.Same(next), nil
-}
-
-// loadMeta reads the meta row. An overlap keeps out new claims, not a recovery.
-func (r *recovery) loadMeta() (Meta, error) {
-	meta, err := r.store.LoadMeta(r.ctx)
-	if err != nil && !errors.Is(err, ErrOverlap) {
-		return meta, fmt.Errorf("read the meta row: %w", err)
-	}
-	return meta, nil
 }
 
 // raiseRows raises the fences of all rows, and creates the rows that are missing.

@@ -110,6 +110,7 @@ type Meta struct {
 	FirstWorkerID int64  // smallest worker ID of the namespace, see LeaseConfig.FirstWorkerID
 	NextWorkerID  int64  // smallest worker ID that was never given out
 	Fence         int64  // lower bound for the fence of every row, also of rows not created yet
+	Horizon       int64  // claims begin above this delta, see Horizon
 	Token         string // random, new at each swap
 	Identity      string // of the server to which Fence applies
 }
@@ -124,6 +125,7 @@ type Row struct {
 	WorkerID int64
 	Version  int64 // counts claims, from 1
 	Fence    int64
+	Oldest   int64  // the lowest delta of which the holder could still issue an ID at its last claim or renewal
 	Token    string // random, of the holder; "" when the row is free; see Revoked
 	Owner    string // LeaseConfig.Owner, shown to people; Fenced compares it
 	Holder   string // host and process number of the holder, shown to people

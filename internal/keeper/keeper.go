@@ -52,6 +52,9 @@ type Hooks struct {
 	// Used returns the highest delta of which IDs exist, in a ring or issued, after waiting for a
 	// padding pass in progress.
 	Used func() int64
+	// Oldest returns the lowest delta of which the generator may still issue an ID. It may first drop
+	// older IDs, and skip deltas that the clock has passed.
+	Oldest func() int64
 	// Position returns the highest delta of which IDs are issued, or the generator's clock if that
 	// is ahead.
 	Position func(*Grant) int64

@@ -15,6 +15,9 @@ import (
 func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 	ctx, cancel := context.WithTimeout(ctx, min(k.AssignTimeout, renewTimeout))
 	defer cancel()
+	if l, ok := k.lease.(interface{ SetOldest(int64) }); ok {
+		_ = guarded("SetOldest", func() error { l.SetOldest(k.hooks.Oldest()); return nil })
+	}
 	used, position := k.hooks.Used(), k.hooks.Position(held)
 	used = min(used, position, k.highest)
 	want := k.want.Load()

@@ -18,6 +18,7 @@ type Assigner struct {
 	OnRelease func(ctx context.Context, g assigner.Grant, used int64) error
 	OnAbandon func(g assigner.Grant)
 
+	Oldest *atomic.Int64 // the highest delta of SetOldest; nil: the leases do not have that method
 	Within time.Duration // RenewWithin of all leases; zero: an hour
 
 	Assigns, Renewals, Releases atomic.Int64 // calls
@@ -35,6 +36,9 @@ func (a *Assigner) Assign(ctx context.Context, d assigner.Domain) (assigner.Leas
 	g, err := answer(ctx, int(a.Assigns.Add(1)), d)
 	if err != nil {
 		return nil, err
+	}
+	if a.Oldest != nil {
+		return &agingLease{&Lease{a, g}}, nil
 	}
 	return &Lease{a, g}, nil
 }
@@ -68,6 +72,13 @@ func (l *Lease) Release(ctx context.Context, used int64) error {
 
 // RenewWithin returns the longest time between two renewals, see [assigner.Lease].
 func (l *Lease) RenewWithin() time.Duration { return cmp.Or(l.assigner.Within, time.Hour) }
+
+// An agingLease has SetOldest, see [assigner.Lease].
+type agingLease struct{ *Lease }
+
+func (l *agingLease) SetOldest(delta int64) {
+	l.assigner.Oldest.Store(max(l.assigner.Oldest.Load(), delta))
+}
 
 // Abandon reports that the holder has stopped using the lease, see [assigner.Domain].
 func (l *Lease) Abandon() {

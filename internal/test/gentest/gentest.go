@@ -89,6 +89,7 @@ func Run(t *testing.T, subject Subject) {
 		{"worker IDs that change under load", (*suite).changeUnderLoad, true},
 		{"panics", (*suite).panics, false},
 
+		{"oldest delta", (*suite).oldestDelta, false},
 		{"order across goroutines", (*suite).order, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,0 +1,163 @@
+package assigner
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/bitsalloc"
+)
+
+// wantHorizon checks the delta of the namespace's horizon.
+func wantHorizon(t *testing.T, s *memStore, want int64) {
+	t.Helper()
+	id, err := leasestore.Horizon(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alloc, _ := bitsalloc.New(s.meta.Layout, s.meta.Epoch)
+	if smallest := alloc.MinAt(memTime(want)); id != smallest {
+		f, _ := alloc.Parse(id)
+		t.Errorf("horizon %v, want %d, the smallest ID of delta %d", f, smallest, want)
+	}
+}
+
+func TestHorizonCountsRows(t *testing.T) {
+	const now, old = memStart, memStart - 500
+	row := func(token string, fence, expires int64) leasestore.Row {
+		return leasestore.Row{Fence: fence, Oldest: old, Token: token, Expires: memTime(expires)}
+	}
+	for name, tt := range map[string]struct {
+		row  leasestore.Row
+		want int64
+	}{
+		"held":                                 {row("T", now+60, now+60), old},
+		"held, its deltas used up":             {row("T", old, now+60), old},
+		"held, ahead of the clock":             {leasestore.Row{Fence: now + 90, Oldest: now + 1, Token: "T", Expires: memTime(now + 60)}, now},
+		"expired, its fence ahead":             {row("T", now+60, now-1), old},
+		"expired, its fence a minute ago":      {row("T", now-60, now-1), old},
+		"expired, its fence over a minute ago": {row("T", now-61, now), now},
+		"released":                             {row("", now+60, now+60), now},
+		"revoked":                              {row("revoked-T", now+60, now+60), old},
+		"recovered, its fence ahead":           {row(recoveringPrefix+"3600-T", now+3600, now), old},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newMemStore()
+			s.put(tt.row)
+			wantHorizon(t, s, tt.want)
+		})
+	}
+}
+
+// A claim begins above the horizon, also when its clock is behind or when the horizon rises
+// meanwhile. A renewal stores the oldest delta.
+func TestHorizonHoldsAgainstClaims(t *testing.T) {
+	s := newMemStore()
+	s.pin(0)
+	wantHorizon(t, s, memStart)
+	if s.meta.Horizon != memStart-1 || s.meta.Version != 2 {
+		t.Errorf("meta %+v, want a new version with horizon %d", s.meta, memStart-1)
+	}
+	d := memDomain()
+	d.Now = func() int64 { return memStart - 20 }
+	first := takeIn(t, auto(s), d)
+	wantGrant(t, first, 0, memStart, memStart-20+30)
+	wantHorizon(t, s, memStart)
+
+	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
+		s.onSwap = nil
+		s.status.Now = memTime(memStart + 5)
+		wantHorizon(t, s, memStart) // of the first claim
+		return do(), nil
+	}
+	second := take(t, auto(s))
+	wantGrant(t, second, 1, memStart+5, memStart+30)
+	if oldest := s.rows[1].Oldest; oldest != memStart {
+		t.Errorf("the claim has stored the oldest delta %d, want %d, above the horizon that it knew", oldest, memStart)
+	}
+	second.(*lease).SetOldest(memStart + 17)
+	for range 2 {
+		if err := second.Renew(t.Context(), memStart+20, 0); err != nil || s.rows[1].Oldest != memStart+17 {
+			t.Errorf("Renew: %v, row %+v, want the oldest delta %d", err, s.rows[1], memStart+17)
+		}
+		second.(*lease).SetOldest(memStart + 3) // it never falls
+	}
+}
+
+// The row of a lease in quarantine may have been left out meanwhile.
+func TestHorizonHoldsAgainstAQuarantine(t *testing.T) {
+	s := newMemStore()
+	s.pin(0)
+	s.status.Identity = "another server"
+	a := auto(s)
+	refused(t, a, ErrQuarantined)
+	d := s.at(memStart + 3600)
+	wantHorizon(t, s, memStart+3600)
+	wantGrant(t, takeIn(t, a, d), 0, memStart+3600, s.rows[0].Fence)
+}
+
+// A statusless store does not answer.
+type statusless struct{ leasestore.Store }
+
+func (statusless) Status(context.Context) (leasestore.Status, error) {
+	return leasestore.Status{}, errStore
+}
+
+func TestHorizonIsRefused(t *testing.T) {
+	ready := func(change func(*memStore)) *memStore {
+		s := newMemStore()
+		s.pin(1)
+		change(s)
+		return s
+	}
+	for words, s := range map[string]leasestore.Store{
+		"read the status of the store":       statusless{},
+		"layout":                             ready(func(s *memStore) { s.meta.Layout.DeltaBits = 0 }),
+		"the store is lossy":                 ready(func(s *memStore) { s.status.Lossy = true }),
+		"the namespace was never used":       newMemStore(),
+		"a recovery of the namespace":        ready(func(s *memStore) { s.meta.Token = recoveringPrefix + "3600-T" }),
+		"list the rows: simulated store":     ready(func(s *memStore) { s.onList = func() error { return errStore } }),
+		"the meta row: connection reset":     ready(func(s *memStore) { s.onMeta = func(func() bool) (bool, error) { return false, errLostAnswer } }),
+		"read the meta row: simulated store": ready(func(s *memStore) { s.errMeta = errStore }),
+		"ahead of this host's":               ready(func(s *memStore) { s.status.Now = time.Now().Add(62*time.Second + time.Millisecond*900) }),
+	} {
+		if id, err := leasestore.Horizon(t.Context(), s); err == nil || id != 0 {
+			t.Errorf("Horizon = %d, %v, want an error with %q", id, err, words)
+		} else {
+			wantError(t, err, err, "leasestore: Horizon: ", words)
+		}
+	}
+}
+
+// Another process may swap the meta row first, and an answer may be lost. An overlap keeps out
+// claims only.
+func TestHorizonAgainstOthers(t *testing.T) {
+	s := newMemStore()
+	s.pin(1)
+	s.errMeta = leasestore.ErrOverlap
+	calls := 0
+	s.onMeta = func(do func() bool) (bool, error) {
+		switch calls++; calls {
+		case 1:
+			s.meta.Version, s.meta.NextWorkerID = 2, 2
+		case 2:
+			do()
+			return false, errLostAnswer
+		}
+		return do(), nil
+	}
+	wantHorizon(t, s, memStart)
+	if s.meta.Horizon != memStart-1 || s.meta.NextWorkerID != 2 || calls != 2 {
+		t.Errorf("meta %+v after %d swaps, want horizon %d, the other process's change and 2 swaps", s.meta, calls, memStart-1)
+	}
+	wantHorizon(t, s, memStart) // without a swap
+	if calls != 2 {
+		t.Errorf("%d swaps, want none of the horizon that the store has", calls)
+	}
+	s.meta.Layout.DeltaBits = 4 // it has ended
+	wantHorizon(t, s, 15)
+	s.status.Now = memTime(math.MinInt32) // before the epoch
+	wantHorizon(t, s, 1)                  // no ID is below delta 1
+}

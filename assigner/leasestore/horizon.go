@@ -1,0 +1,118 @@
+package leasestore
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/storecall"
+)
+
+// clockBound is how far the clock of a store may be ahead of the clocks of hosts for Horizon.
+const clockBound = time.Minute
+
+// Horizon returns an ID below which a namespace is complete: all smaller IDs have been issued, or
+// never will be. A reader that takes the rows of a table in the order of their IDs, up to the
+// horizon, therefore skips no row that is added later.
+//
+// Each holder stores the oldest delta of which it may still issue an ID when it claims or renews
+// its lease. The horizon is the first ID of the smallest of these deltas, or of the present unit by
+// the store's clock if that is earlier. So it is up to one renewal old, which is 45 s or the Window
+// of the leases if that is shorter, and MaxStaleness of package cached. After a crash it stands
+// still until another process takes the worker ID, or until the lease has expired and its fence has
+// been in the past for a minute. IDs ahead of the clock are above the horizon until the clock
+// reaches them; MaxAhead of package cached bounds that. The horizon may go back: the largest one
+// that a reader has seen holds.
+//
+// First, Horizon stores the present delta as Meta.Horizon, so that every later claim begins above
+// it, whatever the clock of its host says. Package backdate finds no unused past in the namespace
+// from then on. Then Horizon reads all rows, so call it every few seconds, from a few processes.
+//
+// The horizon holds under these conditions. All IDs come from leases of the namespace. The store
+// keeps the commits that it acknowledges. Holders renew their leases in time: a holder that was
+// paused or cut off until another process took its worker ID, or until its lease expired and its
+// fence was in the past for a minute, may issue lower IDs that it had prepared; so may a holder
+// whose row was revoked, and a copy of a process. Generators of package cached have a MaxStaleness,
+// or the horizon stands at the beginning of their leases. An ID that was issued is not a row that
+// was committed: a transaction may still be open.
+//
+// Horizon returns an error for a lossy store, for a namespace that was never used, while a recovery
+// is not finished, and [ErrClockSkew] when the store's clock is more than a minute ahead of this
+// host's.
+func Horizon(ctx context.Context, store Store) (int64, error) {
+	id, err := horizon(ctx, store)
+	if err != nil {
+		return 0, fmt.Errorf("leasestore: Horizon: %w", err)
+	}
+	return id, nil
+}
+
+func horizon(ctx context.Context, store Store) (int64, error) {
+	status, err := store.Status(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("read the status of the store: %w", err)
+	}
+	meta, err := loadMeta(ctx, store)
+	if err != nil {
+		return 0, err
+	}
+	switch ahead := time.Until(status.Now); {
+	case status.Lossy:
+		return 0, errors.New("the store is lossy: a claim that it forgets is not counted")
+	case meta.Version == 0:
+		return 0, errors.New("the namespace was never used")
+	case ahead > clockBound:
+		return 0, fmt.Errorf("%w: the store's clock is %v ahead of this host's, allowed: %v; correct the clock that is wrong", ErrClockSkew, ahead, clockBound)
+	}
+	alloc, err := bitsalloc.New(meta.Layout, meta.Epoch)
+	if err != nil {
+		return 0, err
+	}
+	delta := min(max(alloc.Delta(status.Now), 1), alloc.MaxDelta())
+	if err := raiseHorizon(ctx, store, meta, delta-1); err != nil {
+		return 0, fmt.Errorf("the meta row: %w", err)
+	}
+	rows, err := store.List(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("list the rows: %w", err)
+	}
+	passed := alloc.Delta(status.Now.Add(-clockBound))
+	for _, row := range rows {
+		if row.Token != "" && (row.Expires.After(status.Now) || row.Fence >= passed) {
+			delta = min(delta, row.Oldest)
+		}
+	}
+	return alloc.MinAt(alloc.Time(delta)), nil
+}
+
+// raiseHorizon raises Meta.Horizon to delta. It comes before the rows are read, and a claim reads
+// the meta row after it has written its own row. So either the claim sees the new value and begins
+// above it, or its row is among those that are read.
+func raiseHorizon(ctx context.Context, store Store, meta Meta, delta int64) error {
+	for meta.Horizon < delta {
+		if meta.Recovering() {
+			return errors.New("a recovery of the namespace is not finished")
+		}
+		next := meta
+		next.Version++
+		next.Token, next.Horizon = rand.Text(), delta
+		ok, err := store.SwapMeta(ctx, meta, next)
+		meta, err = storecall.Swapped(ok, err, meta, next, func() (Meta, error) { return loadMeta(ctx, store) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadMeta reads the meta row. An overlap keeps out new claims only.
+func loadMeta(ctx context.Context, store Store) (Meta, error) {
+	meta, err := store.LoadMeta(ctx)
+	if err != nil && !errors.Is(err, ErrOverlap) {
+		return meta, fmt.Errorf("read the meta row: %w", err)
+	}
+	return meta, nil
+}
