@@ -111,7 +111,9 @@ func TestOldestDeltaBeginsAfterTheStaleOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		oldest := new(atomic.Int64)
 		g := inBubble(t, cached.Config{MaxStaleness: 8 * time.Second, Assigner: &fakeassigner.Assigner{Oldest: oldest, Within: 9 * time.Second,
-			OnAssign: func(ctx context.Context, _ int, d assigner.Domain) (assigner.Grant, error) { return fenced(1000)(ctx, 0, d) }}})
+			OnAssign: func(ctx context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
+				return fenced(1000)(ctx, 0, d)
+			}}})
 		lane := g.Lane()
 		began := parse(t, g, laneNext(t, lane)).Delta - 1
 		time.Sleep(9*time.Second + time.Millisecond)

@@ -38,6 +38,7 @@ type worker struct {
 	Owner     string    `json:"owner"`
 	Fence     int64     `json:"fence"`
 	FenceTime time.Time `json:"fenceTime"`
+	Oldest    int64     `json:"oldest"` // the oldest delta that the holder could still use at its last renewal
 	Largest   string    `json:"largestId"`
 	Expires   time.Time `json:"expires"`
 	Claims    int64     `json:"claims"` // the version of the row
@@ -108,7 +109,7 @@ func (l *listing) worker(r leasestore.Row) worker {
 	if id, err := l.alloc.Allocate(r.Fence, l.Datacenter, r.WorkerID, l.alloc.MaxSequence()); err == nil && r.Fence > 0 {
 		largest = strconv.FormatInt(id, 10)
 	}
-	return worker{r.WorkerID, state, r.Owner, r.Fence, l.alloc.Time(r.Fence), largest, r.Expires.UTC(), r.Version, r.Identity}
+	return worker{r.WorkerID, state, r.Owner, r.Fence, l.alloc.Time(r.Fence), r.Oldest, largest, r.Expires.UTC(), r.Version, r.Identity}
 }
 
 // ahead formats how far an instant is ahead of the store's clock; an earlier one has a minus sign.

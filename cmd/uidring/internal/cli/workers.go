@@ -19,12 +19,12 @@ import (
 func newWorkers(s *streams) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "workers",
-		Short: "List worker IDs and their holders, revoke one, recover after a restore",
+		Short: "List worker IDs and their holders, print the horizon, revoke one, recover after a restore",
 		Long: "The workers commands administer the leases of a namespace, in the store of --store or UIDRING_STORE. A lease is the right\n" +
 			"to a worker ID. Worker IDs of the table WORKER_NODE have no lease.",
 		Example: "  export UIDRING_STORE=mysql://ids:secret@db/ids UIDRING_NAMESPACE=orders\n" +
 			"  uidring workers list",
-	}, newWorkersList(s), newWorkersRevoke(s), newWorkersRecover(s), newWorkersNamespaces(s))
+	}, newWorkersList(s), newWorkersHorizon(s), newWorkersRevoke(s), newWorkersRecover(s), newWorkersNamespaces(s))
 }
 
 func newWorkersList(s *streams) *cobra.Command {
@@ -42,6 +42,35 @@ func newWorkersList(s *streams) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return flags.read(cmd.Context(), func(seen *listing) error {
 				return s.print(seen, seen.print)
+			})
+		},
+	}
+	flags.addTo(cmd)
+	s.addJSON(cmd)
+	return cmd
+}
+
+func newWorkersHorizon(s *streams) *cobra.Command {
+	var flags storeFlags
+	cmd := &cobra.Command{
+		Use:   "horizon",
+		Short: "Print the ID below which the namespace is complete",
+		Long: "horizon prints an ID. All smaller IDs of the namespace have been issued, or never will be. A job that reads the rows of a\n" +
+			"table by ID reads those below the horizon, and later goes on from there. Rows of open transactions are not counted: see\n" +
+			"docs/HORIZON.md. The first call rules out backfill in the namespace.",
+		Example: "  uidring workers horizon --store sqlite:///var/lib/uidring/ids.db --namespace orders\n" +
+			"  uidring workers horizon | uidring parse -",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return flags.with(cmd.Context(), func(ctx context.Context, st *storeurl.Store) error {
+				id, err := leasestore.Horizon(ctx, st)
+				if err != nil {
+					return err
+				}
+				value := struct {
+					Horizon string `json:"horizon"`
+				}{strconv.FormatInt(id, 10)}
+				return s.print(value, func(w io.Writer) { fmt.Fprintln(w, id) })
 			})
 		},
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -178,6 +179,26 @@ func TestRecoverRaisesFences(t *testing.T) {
 	next := generator(t, url, "after", time.Minute)
 	if id, err := next.Next(); err != nil || id <= last {
 		t.Errorf("ID %d, %v, want one above %d", id, err, last)
+	}
+}
+
+func TestHorizonPrintsAnID(t *testing.T) {
+	g := generator(t, sqlite(t), "host 1", 2*time.Second)
+	first, err := g.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	horizon := func() int64 {
+		id, err := strconv.ParseInt(decode[struct{ Horizon string }](t, quietly(t, "workers", "horizon", "--json")).Horizon, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return id
+	}
+	testkit.Until(t, "horizon above the first ID", func() bool { return horizon() > first })
+	out := quietly(t, "workers", "horizon")
+	if id, err := strconv.ParseInt(strings.TrimSpace(out), 10, 64); err != nil || id <= first || id > horizon() || rowOf(t).Oldest == 0 {
+		t.Errorf("printed %q, want an ID above %d, and the oldest delta of the holder in the list", out, first)
 	}
 }
 
