@@ -82,14 +82,13 @@ type Keeper struct {
 	delay        time.Duration // backoff before the next try, after a failure
 	refused      time.Duration // backoff before the next request is sent, after a refused one
 	reported     string        // the failure logged last: outage, or the kind of the error waited for; "" after a success
+	short        bool          // the log says that callers get no IDs
 	highest      int64         // highest limit of all leases so far: no delta above it has been used
 
 	renewals, failures, rejected atomic.Int64
 	lastErr                      atomic.Pointer[error] // the error of the last call to the store; nil if it succeeded
 	warned                       atomic.Bool           // of the end of the layout
 	warnFrom                     int64                 // the first delta at which less than a year is left
-
-	supply atomic.Int32 // whether the store answers, and whether callers get IDs
 
 	want atomic.Int64 // the highest delta that Extend asked for since the last renewal; 0: none
 
@@ -128,12 +127,8 @@ func (k *Keeper) Current() *Grant { return k.current.Load() }
 // Latest returns the last grant that Current has returned.
 func (k *Keeper) Latest() *Grant { return k.latest.Load() }
 
-// Shortage returns ErrLeaseExhausted of the package, and says why no grant covers the next unit. In
-// an outage the first call leads to a log record.
+// Shortage returns ErrLeaseExhausted of the package, and says why no grant covers the next unit.
 func (k *Keeper) Shortage() error {
-	if k.supply.CompareAndSwap(fails, short) {
-		generator.Signal(k.wake)
-	}
 	reason := fmt.Sprintf("may be used up to delta %d", k.latest.Load().Limit)
 	switch grant := k.current.Load(); {
 	case grant == nil:

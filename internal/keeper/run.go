@@ -17,14 +17,6 @@ const (
 	renewTimeout = time.Minute - heartbeat
 )
 
-// The values of Keeper.supply.
-const (
-	answers int32 = iota // the store answers
-	fails                // it does not, or has no worker ID
-	short                // and a caller got no ID for that reason
-	told                 // which is in the log
-)
-
 // outage is the value of reported while calls to the store fail.
 const outage = "outage"
 
@@ -35,7 +27,6 @@ func (k *Keeper) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-k.wake:
-			k.logShortage()
 			if !k.due() {
 				continue
 			}
@@ -78,12 +69,12 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 		return 0
 	}
 	k.lastErr.Store(&err)
-	k.supply.CompareAndSwap(answers, fails)
 	if p, ok := errors.AsType[passing](err); ok && !renewing {
 		k.delay = k.pause(p, err)
 	} else {
 		k.failed(err)
 	}
+	k.logShortage(err)
 	return k.delay
 }
 
@@ -106,8 +97,7 @@ func (k *Keeper) succeeded(kept bool) {
 			generator.Report(k.Logger, "LeaseKept", k.Trace.LeaseKept, worker)
 		}
 	}
-	k.delay, k.reported = 0, ""
-	k.supply.Store(answers)
+	k.delay, k.reported, k.short = 0, "", false
 }
 
 func (k *Keeper) failed(err error) {
@@ -126,13 +116,15 @@ func (k *Keeper) failed(err error) {
 	k.delay = nextDelay(k.delay)
 }
 
-// logShortage reports, once in an outage, that callers have begun to get no IDs.
-func (k *Keeper) logShortage() {
-	if !k.supply.CompareAndSwap(short, told) {
+// logShortage reports, once in an outage, that no grant covers the present.
+func (k *Keeper) logShortage(err error) {
+	grant := k.current.Load()
+	if k.short || grant != nil && k.hooks.Position(grant) < grant.Limit {
 		return
 	}
+	k.short = true
 	k.Logger.Error("worker ID: callers get no IDs", "worker", k.latest.Load().WorkerID, "calls", "Next returns ErrLeaseExhausted, NextContext waits",
-		"remedy", "bring the store back; do not restart processes, since a start needs the store", "error", *k.lastErr.Load())
+		"remedy", "bring the store back; do not restart processes, since a start needs the store", "error", err)
 }
 
 // untilRenewal returns the time to wait before the next renewal: the longest time that the lease
