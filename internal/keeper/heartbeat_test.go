@@ -15,7 +15,6 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/keeper"
-	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
@@ -221,24 +220,4 @@ level=INFO msg="worker ID: the store answers again" worker=1`, "\n")...)
 			t.Errorf("records of a second outage: %q", lines)
 		}
 	})
-}
-
-// A start without an answer names the reason after a second, if the store has told one.
-func TestSlowStartIsLogged(t *testing.T) {
-	for name, failure := range map[string]error{"the store has not answered yet": nil, "connection refused": errors.New("connection refused")} {
-		bubble(t, func(t *testing.T, r *rig) {
-			var log testkit.Recorder
-			s := r.settings()
-			s.Logger, s.Trace = log.TextLogger(), keeper.Trace{}
-			r.assign = func(ctx context.Context, n int) (assigner.Grant, error) {
-				if failure != nil {
-					storecall.Failed(ctx, failure)
-				}
-				time.Sleep(1500 * time.Millisecond)
-				same(t, log.Read(), fmt.Sprintf("level=WARN msg=\"waiting for a worker ID\" error=%q", name))
-				return r.fresh(n), nil
-			}
-			r.openWith(t, s)
-		})
-	}
 }

@@ -82,9 +82,9 @@ func (k *Keeper) lose(held *Grant, err error) {
 }
 
 // remainder returns the part of held that may be used after the loss of its lease, or nil when the
-// worker ID may have a new holder in the same deltas.
+// worker ID may have a new holder in the same deltas: there is no fence, or the store has lost it.
 func (k *Keeper) remainder(held *Grant, err error) *Grant {
-	if !held.Fenced() || forgotten(err) {
+	if !held.Fenced() || errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing) {
 		return nil
 	}
 	var grant assigner.Grant
@@ -96,9 +96,4 @@ func (k *Keeper) remainder(held *Grant, err error) *Grant {
 	left.Half = math.MaxInt64 // it cannot be extended
 	left.lost = true
 	return &left
-}
-
-// forgotten reports whether a store has lost a fence, and may hand out the same deltas again.
-func forgotten(err error) bool {
-	return errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing)
 }
