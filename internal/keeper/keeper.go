@@ -85,10 +85,12 @@ type Keeper struct {
 	short        bool          // the log says that callers get no IDs
 	highest      int64         // highest limit of all leases so far: no delta above it has been used
 
-	renewals, failures, rejected atomic.Int64
-	lastErr                      atomic.Pointer[error] // the error of the last call to the store; nil if it succeeded
-	warned                       atomic.Bool           // of the end of the layout
-	warnFrom                     int64                 // the first delta at which less than a year is left
+	// For Stats: renewals that succeeded, calls to the store that failed, and errors of takes.
+	Renewals, Failures, Rejections atomic.Int64
+
+	lastErr  atomic.Pointer[error] // the error of the last call to the store; nil if it succeeded
+	warned   atomic.Bool           // of the end of the layout
+	warnFrom int64                 // the first delta at which less than a year is left
 
 	want atomic.Int64 // the highest delta that Extend asked for since the last renewal; 0: none
 

@@ -34,7 +34,7 @@ func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 	if err != nil {
 		return err
 	}
-	k.renewals.Add(1)
+	k.Renewals.Add(1)
 	k.highest = max(k.highest, grant.Limit)
 	k.want.CompareAndSwap(want, 0) // a generator that still needs a refused delta asks again
 	if grant.Limit >= want {

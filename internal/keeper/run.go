@@ -101,13 +101,13 @@ func (k *Keeper) succeeded(kept bool) {
 }
 
 func (k *Keeper) failed(err error) {
-	k.failures.Add(1)
+	k.Failures.Add(1)
 	if k.reported != outage {
 		k.reported = outage
 		grant := k.latest.Load()
 		record := []any{"worker", grant.WorkerID, "error", err}
 		if grant.Fenced() {
-			_, lasts := k.Window(k.hooks.Position(grant))
+			_, lasts := k.Window()
 			record = append(record, "ids_for", lasts.Truncate(time.Second).String(), "ids_until", time.Now().Add(lasts).UTC().Format(time.RFC3339))
 		}
 		k.Logger.Warn("worker ID: call to the store failed", record...)
