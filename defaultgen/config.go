@@ -117,22 +117,19 @@ func (cfg Config) Validate() error {
 
 // resolve returns a Keeper that has not been started, and all mistakes.
 func (cfg Config) resolve() (*keeper.Keeper, error) {
-	s := keeper.Settings{
+	k, c := keeper.New(keeper.Settings{
 		Layout:        cfg.Layout,
 		Epoch:         cfg.Epoch,
 		DatacenterID:  cfg.DatacenterID,
 		Assigner:      cfg.Assigner,
+		AllowReuse:    cfg.AllowReuse || cfg.OnClockBack == Fail,
 		AssignTimeout: cfg.AssignTimeout,
 		Logger:        cfg.Logger,
 		Now:           cfg.Now,
 		Trace:         keeper.Trace(cfg.Trace),
 		Package:       "defaultgen",
 		Errors:        keeper.Errors{InvalidConfig: ErrInvalidConfig, Closed: ErrClosed, LeaseExhausted: ErrLeaseExhausted, TimeExhausted: ErrTimeExhausted},
-	}
-	if !cfg.AllowReuse && cfg.OnClockBack == GoOn {
-		s.ReuseAdvice = "choose OnClockBack Fail, which is safe when the clock does not go back across a restart"
-	}
-	k, c := keeper.New(s)
+	})
 	c.Check(cfg.OnClockBack == Fail || cfg.OnClockBack == GoOn, "OnClockBack", cfg.OnClockBack, "Fail, GoOn")
 	c.Check(cfg.SequenceStart == Even || cfg.SequenceStart == Zero, "SequenceStart", cfg.SequenceStart, "Even, Zero")
 	return k, c.Err()

@@ -61,20 +61,16 @@ func newContext(ctx context.Context, cfg Config, carried bool) (*Generator, erro
 	}
 	g.clock.start(k.Now, carried, cfg.OnClockBack == GoOn)
 	g.now(k.Latest())
-	if err := g.awaitFirstUnit(ctx); err != nil {
+	grant := k.Latest()
+	if grant.First > g.alloc.MaxDelta() {
+		return nil, errors.Join(k.Exhausted(), g.Close())
+	}
+	// An earlier process may have used the worker ID in the current unit.
+	if err := k.AwaitFirst(ctx, min(g.alloc.Time(grant.First).Sub(k.Now()), g.alloc.Layout().Unit)); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
 	k.AnnounceEnd(k.Alloc.Delta(k.Now()))
 	return g, nil
-}
-
-// awaitFirstUnit waits out the unit in which an earlier process may have used the worker ID.
-func (g *Generator) awaitFirstUnit(ctx context.Context) error {
-	grant := g.keeper.Latest()
-	if grant.First > g.alloc.MaxDelta() {
-		return g.keeper.Exhausted()
-	}
-	return g.keeper.AwaitFirst(ctx, min(g.alloc.Time(grant.First).Sub(g.keeper.Now()), g.alloc.Layout().Unit))
 }
 
 // Parse returns the fields of an ID of this layout and epoch; see [bitsalloc.Allocator.Parse].

@@ -35,7 +35,7 @@ type rig struct {
 	ahead   atomic.Int64 // the position, if it is ahead of used
 	timeout time.Duration
 	first   int64 // worker ID of the first grant
-	advice  string
+	strict  bool  // AllowReuse is not set
 	start   time.Time
 }
 
@@ -86,9 +86,9 @@ func (r *rig) settings() keeper.Settings {
 			RenewFailed:   func(error) { r.Note("failed") },
 			LeaseKept:     func(workerID int64) { r.Note("kept %d", workerID-r.first) },
 		},
-		Package:     "keeper",
-		Errors:      keeper.Errors{LeaseExhausted: errShortage},
-		ReuseAdvice: r.advice,
+		Package:    "keeper",
+		Errors:     keeper.Errors{LeaseExhausted: errShortage},
+		AllowReuse: !r.strict,
 	}
 }
 

@@ -17,6 +17,7 @@ type Settings struct {
 	Epoch         time.Time
 	DatacenterID  int64
 	Assigner      assigner.Assigner
+	AllowReuse    bool          // accepts an unfenced worker ID that comes back after a restart
 	AssignTimeout time.Duration // bounds each call to the store
 	Logger        *slog.Logger
 	Now           func() time.Time // the user's clock
@@ -27,9 +28,6 @@ type Settings struct {
 	// Ahead is how far, in units, an earlier process may have used deltas ahead of its clock. A
 	// lease on an unfenced worker ID that comes back begins above those deltas.
 	Ahead int64
-	// ReuseAdvice, unless empty, says that the generator refuses an unfenced worker ID that comes
-	// back after a restart, and how the user avoids that.
-	ReuseAdvice string
 }
 
 // Errors are the sentinels of a generator's package.
@@ -88,9 +86,9 @@ func (k *Keeper) domain() assigner.Domain {
 		Now:          k.delta,
 		Registered:   true,
 	}
-	if k.ReuseAdvice != "" {
-		d.ReuseError = fmt.Errorf("%w, and comes back after a restart: %s, or AllowReuse to take the risk, or use a worker ID "+
-			"that is fresh or fenced", assigner.ErrUnfencedReuse, k.ReuseAdvice)
+	if !k.AllowReuse {
+		d.ReuseError = fmt.Errorf("%w, and comes back after a restart: choose MaxAhead of package cached or OnClockBack Fail of defaultgen, which are "+
+			"safe unless the clock goes back, or AllowReuse to take the risk, or use a worker ID that is fresh or fenced", assigner.ErrUnfencedReuse)
 	}
 	return d
 }

@@ -18,7 +18,7 @@ func TestGrantThatIsRefusedIsReleased(t *testing.T) {
 		}
 		failure := errors.New("and the store is down")
 		r.release = func(context.Context, int64) error { return failure }
-		r.advice = "take another"
+		r.strict = true
 		err := r.startIn(t.Context(), r.settings())
 		if !errors.Is(err, assigner.ErrUnfencedReuse) || !errors.Is(err, failure) {
 			t.Errorf("Start = %v, want ErrUnfencedReuse and the error of the release", err)

@@ -33,8 +33,7 @@ type Generator interface {
 // with the policies of a package.
 type Config struct {
 	keeper.Settings
-	AllowReuse bool
-	Policy     int
+	Policy int
 }
 
 // Stats has the fields that the Stats of both packages have.
