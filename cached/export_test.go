@@ -1,6 +1,9 @@
 package cached
 
-import "context"
+import (
+	"context"
+	"testing/synctest"
+)
 
 // LockPadding keeps blocks from being put and retired until unlock is called.
 func (g *Generator) LockPadding() (unlock func()) {
@@ -9,8 +12,14 @@ func (g *Generator) LockPadding() (unlock func()) {
 }
 
 // BeginBlock is the beginning of a take that finds a block used up, and is then held up before it
-// wakes the padding goroutine.
-func (g *Generator) BeginBlock() { g.ring.Peek() }
+// wakes the padding goroutine. That goroutine is waiting.
+func (g *Generator) BeginBlock() {
+	synctest.Wait()
+	wake := g.wake
+	g.wake = make(chan struct{}, 1)
+	g.ring.Peek()
+	g.wake = wake
+}
 
 // Refill is the rest of a Next that stalled after it had found the ring empty.
 func (g *Generator) Refill() error { return g.path.Refill(context.Background()) }

@@ -25,8 +25,8 @@ func (g *Generator) announceLead(used int64) {
 	}
 }
 
-// handover wakes the padding goroutine when few blocks are left. The taker that begins a block
-// calls it; left is the number of blocks in the ring, including that block.
+// handover wakes the padding goroutine when few blocks are left. The call of the ring that begins a
+// block calls it; left is the number of blocks in the ring, including that block.
 func (g *Generator) handover(left int) {
 	if left <= max(g.ring.Slots()*g.cfg.PaddingFactor/100, 1) {
 		generator.Signal(g.wake)
