@@ -49,11 +49,7 @@ func (c *claim) name() string {
 	if s, ok := c.store.(fmt.Stringer); ok {
 		return s.String()
 	}
-	name, _, _ := strings.Cut(strings.TrimPrefix(fmt.Sprintf("%T", c.store), "*"), ".") // the package
-	if namespace := c.Namespace(); namespace != "" {
-		return fmt.Sprintf("%s, namespace %q", name, namespace)
-	}
-	return name // a store such as a folder has one namespace
+	return fmt.Sprintf("%T, namespace %q", c.store, c.Namespace())
 }
 
 // swapMeta replaces the meta row that was read by next, with a new version and token. It returns
