@@ -37,14 +37,10 @@ type SequenceStart int
 const (
 	// Even spreads IDs over any number of shards up to a quarter of 2^SequenceBits, at any rate of
 	// IDs. A unit after a unit that issued more than half of its numbers begins with 0. Every other
-	// unit begins in the first quarter of the numbers, after the last number of the unit before or
-	// further ahead. Under continuous load a unit has all 2^SequenceBits IDs; the first busy unit
-	// has at least three quarters of them.
-	//
-	// If the number of shards is a power of two up to 2^SequenceBits / 128, at most 64, all shards
-	// get the same share. For larger powers of two that holds at a regular pace of at most one ID
-	// in a unit. For other numbers the shares differ by a few per cent, or as in a fair draw if
-	// that is more.
+	// unit begins in the first quarter of the numbers, at a number that follows from its time and
+	// the worker ID. Under continuous load a unit has all 2^SequenceBits IDs; the first busy unit
+	// has at least three quarters of them. The shares of the shards differ by a few per cent, or as
+	// in a fair draw if that is more.
 	Even SequenceStart = iota
 	// Zero: each unit begins with 0.
 	Zero
