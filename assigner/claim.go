@@ -22,7 +22,7 @@ type claim struct {
 	meta   leasestore.Meta
 
 	raced   int   // rows lost to other processes
-	stuck   int   // new worker IDs lost since another process has moved the counter
+	stuck   int   // new worker IDs lost
 	ahead   int   // expired rows with fences too far ahead of the clock
 	nearest int64 // the lowest fence of these rows
 }
@@ -71,12 +71,8 @@ func (c *claim) compete() (*lease, error) {
 		if c.meta.NextWorkerID == next {
 			c.pause(c.ctx, try)
 		}
-		next = c.meta.NextWorkerID
 		if err := c.loadMeta(); err != nil {
 			return nil, err
-		}
-		if c.meta.NextWorkerID != next {
-			c.stuck = 0
 		}
 	}
 	return nil, fmt.Errorf("assigner: no worker ID in time, %d rows lost to processes that start now: %w", c.raced, c.ctx.Err())

@@ -73,7 +73,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		g.path.Refill = g.reject
 	}
 	g.ring, _ = ringbuffer.New(1<<cfg.BoostPower, g.handover) // 2 to 256 slots: no error
-	if err := k.Start(ctx, keeper.Hooks{Used: g.used, Position: g.position, Ended: g.ended}); err != nil {
+	if err := k.Start(ctx, keeper.Hooks{Deltas: g.deltas, Ended: g.ended}); err != nil {
 		return nil, err
 	}
 	grant := k.Latest()
@@ -118,12 +118,13 @@ func (g *Generator) Close() error {
 	})
 }
 
-// position returns the delta of which IDs are issued now, or of the clock if that is ahead: an idle
-// generator goes on from the clock.
-func (g *Generator) position(grant *keeper.Grant) int64 {
+// deltas returns, after waiting for a padding pass in progress, the delta of the newest block, and
+// the delta of which IDs are issued now, or of the clock if that is ahead: an idle generator goes on
+// from the clock.
+func (g *Generator) deltas() (used, position int64) {
 	g.running.Lock()
 	defer g.running.Unlock()
-	return max(g.begun(), g.alloc.Delta(grant.Clock.Now()))
+	return g.lastSecond, max(g.begun(), g.alloc.Delta(g.now()))
 }
 
 // begun returns the delta of the oldest block in the ring, or the next delta if the ring is empty.
@@ -132,13 +133,6 @@ func (g *Generator) position(grant *keeper.Grant) int64 {
 func (g *Generator) begun() int64 {
 	blocks := g.ring.Slots() - g.ring.Free()
 	return g.lastSecond - int64(blocks) + 1
-}
-
-// used returns the delta of the newest block, after waiting for a padding pass in progress.
-func (g *Generator) used() int64 {
-	g.running.Lock()
-	defer g.running.Unlock()
-	return g.lastSecond
 }
 
 // ended drops the prepared IDs. It first waits for a padding pass that may still use the worker ID;

@@ -67,7 +67,7 @@ func (g *Generator) padLoop() {
 // the pass. Takers that have made room meanwhile have woken the padding goroutine again.
 func (g *Generator) fill() error {
 	_, err := g.pass(g.ring.Slots())
-	last := g.used()
+	last, _ := g.deltas()
 	g.keeper.AnnounceEnd(last)
 	g.announceLead(last)
 	if err != nil && !errors.Is(err, ErrClosed) {
@@ -132,17 +132,13 @@ func (g *Generator) put(limit int) (blocks int, err error) {
 		g.newest = first | g.alloc.MaxSequence()
 		g.ring.Put(first, g.newest)
 	}
-	g.extend()
-	return blocks, nil
-}
-
-// extend asks for a higher limit when half of the grant is used, so that a slow store costs
-// nothing. Blocks in the ring do not count as used: a large ring must not raise the fence far above
-// the clock.
-func (g *Generator) extend() {
+	// Ask for a higher limit when half of the grant is used, so that a slow store costs nothing.
+	// Blocks in the ring do not count as used: a large ring must not raise the fence far above the
+	// clock.
 	if grant := g.keeper.Current(); grant != nil && g.begun() >= grant.Half {
 		g.keeper.Extend(grant.Limit + 1)
 	}
+	return blocks, nil
 }
 
 // admit returns nil if the generator may compose a block for delta, or the reason why not.

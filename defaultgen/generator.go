@@ -56,7 +56,7 @@ func newContext(ctx context.Context, cfg Config, carried bool) (*Generator, erro
 	unitZero := &unit{last: k.Alloc.MaxSequence()}
 	unitZero.close() // it counts as used: no ID is 0
 	g.unit.Store(unitZero)
-	if err := k.Start(ctx, keeper.Hooks{Used: g.used, Position: g.position, Ended: g.endUnit}); err != nil {
+	if err := k.Start(ctx, keeper.Hooks{Deltas: g.deltas, Ended: g.endUnit}); err != nil {
 		return nil, err
 	}
 	g.clock.start(k.Now, carried, cfg.OnClockBack == GoOn)
@@ -91,11 +91,6 @@ func (g *Generator) Invalidate() { g.keeper.Invalidate() }
 // its context. After it, and in calls that wait, callers get ErrClosed. Close returns the error of
 // the release, and the same error when called again. A func of Trace must not call it.
 func (g *Generator) Close() error { return g.closer.Close(g.keeper.Close) }
-
-// position returns the delta of the current unit, or of the clock if that is ahead.
-func (g *Generator) position(*keeper.Grant) int64 {
-	return max(g.unit.Load().delta, g.alloc.Delta(g.keeper.Now()))
-}
 
 // now reads the clock. Under GoOn the clock goes on from the highest reading that the grant covers.
 // A reading that is wrong by years is beyond the grant: it leads to no ID and is not kept.

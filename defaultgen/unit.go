@@ -50,7 +50,7 @@ func (u *unit) close() int64 { return u.next.Swap(u.last+1) - 1 }
 // enter makes delta the current unit under grant and returns it, or nil when another unit or grant
 // has become current since u and grant were loaded.
 //
-// The mutex excludes endUnit and used, which the keeper calls after it has changed the lease: they
+// The mutex excludes endUnit and deltas, which the keeper calls after it has changed the lease: they
 // see the unit that was entered under the old lease, or enter sees the new lease.
 func (g *Generator) enter(u *unit, grant *keeper.Grant, delta int64) *unit {
 	g.mu.Lock()
@@ -74,9 +74,11 @@ func (g *Generator) endUnit() {
 	g.unit.Load().close()
 }
 
-// used returns the delta of the current unit.
-func (g *Generator) used() int64 {
+// deltas returns the delta of the current unit, and that or the delta of the clock if that is ahead.
+func (g *Generator) deltas() (used, position int64) {
+	now := g.alloc.Delta(g.keeper.Now())
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.unit.Load().delta
+	used = g.unit.Load().delta
+	return used, max(used, now)
 }

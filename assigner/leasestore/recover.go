@@ -85,7 +85,11 @@ func (r *recovery) run(lead time.Duration) error {
 	if err := r.raiseRows(); err != nil {
 		return err
 	}
-	return r.end()
+	// Allow claims again. Another call may have ended the recovery.
+	if _, err := r.swapMeta(r.meta, ""); err != nil || !r.meta.Recovering() {
+		return err
+	}
+	return errors.New("another recovery has begun meanwhile; call Recover again")
 }
 
 // raiseMeta runs first: rows that are created later start above the fence of the namespace. Its
@@ -116,15 +120,6 @@ func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
 	}
 }
 
-// end allows claims on the namespace again. Another call may have ended the recovery.
-func (r *recovery) end() error {
-	_, err := r.swapMeta(r.meta, "")
-	if err == nil && r.meta.Recovering() {
-		return errors.New("another recovery has begun meanwhile; call Recover again")
-	}
-	return err
-}
-
 // swapMeta replaces the meta row that was read by next, with a new version and a new token, and
 // reports whether it did. r.meta is then the meta row that the store has.
 func (r *recovery) swapMeta(next Meta, prefix string) (bool, error) {
@@ -146,7 +141,8 @@ func (r *recovery) loadMeta() (Meta, error) {
 	return meta, nil
 }
 
-// raiseRows raises the fences of all rows, and creates the rows that are missing.
+// raiseRows raises the fences of all rows, and creates the rows that are missing. It stores the
+// recovery's token in each row, which expires at once and counts as free.
 func (r *recovery) raiseRows() error {
 	found, err := r.store.List(r.ctx)
 	if err != nil {
@@ -160,23 +156,15 @@ func (r *recovery) raiseRows() error {
 		rows[row.WorkerID] = row
 	}
 	for _, number := range slices.Sorted(maps.Keys(rows)) {
-		if err := r.raiseRow(number, rows[number]); err != nil {
-			return fmt.Errorf("row %d: %w", number, err)
-		}
-	}
-	return nil
-}
-
-// raiseRow stores the recovery's token in the row. The row expires at once and counts as free.
-func (r *recovery) raiseRow(number int64, row Row) (err error) {
-	for row.Token != r.meta.Token {
-		next := row
-		next.WorkerID = number
-		next.Version++ // or a holder could take the fence for its own renewal
-		next.Fence = max(r.above(row.Fence), r.meta.Fence)
-		next.Token, next.Identity = r.meta.Token, r.identity
-		if row, err = swapRow(r.ctx, r.store, row, next, 0); err != nil {
-			return err
+		for row := rows[number]; row.Token != r.meta.Token; {
+			next := row
+			next.WorkerID = number
+			next.Version++ // or a holder could take the fence for its own renewal
+			next.Fence = max(r.above(row.Fence), r.meta.Fence)
+			next.Token, next.Identity = r.meta.Token, r.identity
+			if row, err = swapRow(r.ctx, r.store, row, next, 0); err != nil {
+				return fmt.Errorf("row %d: %w", number, err)
+			}
 		}
 	}
 	return nil

@@ -94,8 +94,7 @@ func (r *rig) settings() keeper.Settings {
 
 func (r *rig) hooks() keeper.Hooks {
 	return keeper.Hooks{
-		Used:     r.used.Load,
-		Position: func(*keeper.Grant) int64 { return max(r.used.Load(), r.ahead.Load()) },
+		Deltas: func() (int64, int64) { return r.used.Load(), max(r.used.Load(), r.ahead.Load()) },
 		Ended: func() {
 			if r.ended != nil {
 				r.ended()

@@ -49,12 +49,10 @@ import (
 // Hooks are the generator that a worker ID is kept for. The goroutine of the Keeper, Invalidate and
 // Close call them; they must not block for long.
 type Hooks struct {
-	// Used returns the highest delta of which IDs exist, in a ring or issued, after waiting for a
-	// padding pass in progress.
-	Used func() int64
-	// Position returns the highest delta of which IDs are issued, or the generator's clock if that
-	// is ahead.
-	Position func(*Grant) int64
+	// Deltas returns, after waiting for a padding pass in progress, the highest delta of which IDs
+	// exist, in a ring or issued, and the highest delta of which IDs are issued, or the generator's
+	// clock if that is ahead.
+	Deltas func() (used, position int64)
 	// Ended is called when a lease is withdrawn: at Invalidate, at Close, and at a loss that leaves
 	// no grant to use up. When it returns, the generator composes and issues no more IDs under that
 	// lease.
@@ -131,14 +129,12 @@ func (k *Keeper) Latest() *Grant { return k.latest.Load() }
 
 // Shortage returns ErrLeaseExhausted of the package, and says why no grant covers the next unit.
 func (k *Keeper) Shortage() error {
-	reason := fmt.Sprintf("may be used up to delta %d", k.latest.Load().Limit)
-	switch grant := k.current.Load(); {
-	case grant == nil:
+	grant := k.latest.Load()
+	reason := fmt.Sprintf("may be used up to delta %d", grant.Limit)
+	if k.current.Load() == nil {
 		reason = "is no longer held"
-	case grant.lost:
-		reason = fmt.Sprintf("is no longer held, and its grant ends at delta %d", grant.Limit)
 	}
-	err := fmt.Errorf("%w: worker ID %d %s", k.Errors.LeaseExhausted, k.latest.Load().WorkerID, reason)
+	err := fmt.Errorf("%w: worker ID %d %s", k.Errors.LeaseExhausted, grant.WorkerID, reason)
 	if last := k.lastErr.Load(); last != nil {
 		return fmt.Errorf("%w; last answer of the store: %w", err, *last)
 	}
@@ -178,7 +174,7 @@ func (k *Keeper) Close() error {
 	k.ran.Wait()
 	grant := k.current.Swap(nil)
 	k.hooks.Ended()
-	used := k.hooks.Used()
+	used, _ := k.hooks.Deltas()
 	k.registration.End(used)
 	if grant == nil || grant.lost {
 		k.abandon()

@@ -15,7 +15,7 @@ import (
 func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 	ctx, cancel := context.WithTimeout(ctx, min(k.AssignTimeout, renewTimeout))
 	defer cancel()
-	used, position := k.hooks.Used(), k.hooks.Position(held)
+	used, position := k.hooks.Deltas()
 	used = min(used, position, k.highest)
 	want := k.want.Load()
 	var grant assigner.Grant
@@ -57,18 +57,28 @@ func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 }
 
 // lose records that the lease of the grant held has ended. The part of the grant that may still be
-// used stays current.
+// used stays current: none if the worker ID may have a new holder in the same deltas, since there is
+// no fence or the store has lost it.
 func (k *Keeper) lose(held *Grant, err error) {
-	left := k.remainder(held, err)
+	var left *Grant
+	grant := k.lease.Grant()
+	gone := errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing)
+	if held.Fenced() && grant.WorkerID == held.WorkerID && !gone {
+		rest := *held
+		left = &rest
+		left.Limit = min(held.Limit, grant.Limit)
+		left.Half = math.MaxInt64 // it cannot be extended
+		left.lost = true
+	}
 	if !k.current.CompareAndSwap(held, left) { // after Invalidate
 		return
 	}
 	k.lastErr.Store(&err)
 	if left != nil {
 		k.latest.Store(left)
-		// If the limit was lowered, IDs above it may be prepared. Used waits for a pass that
+		// If the limit was lowered, IDs above it may be prepared. Deltas waits for a pass that
 		// composes under the old limit.
-		if k.hooks.Used() > left.Limit && k.current.CompareAndSwap(left, nil) {
+		if used, _ := k.hooks.Deltas(); used > left.Limit && k.current.CompareAndSwap(left, nil) {
 			left = nil
 		}
 	}
@@ -79,21 +89,4 @@ func (k *Keeper) lose(held *Grant, err error) {
 	if k.Trace.LeaseLost != nil {
 		generator.Call(k.Logger, "Trace.LeaseLost", func() { k.Trace.LeaseLost(held.WorkerID, err) })
 	}
-}
-
-// remainder returns the part of held that may be used after the loss of its lease, or nil when the
-// worker ID may have a new holder in the same deltas: there is no fence, or the store has lost it.
-func (k *Keeper) remainder(held *Grant, err error) *Grant {
-	if !held.Fenced() || errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing) {
-		return nil
-	}
-	var grant assigner.Grant
-	if guarded("Grant", func() error { grant = k.lease.Grant(); return nil }) != nil || grant.WorkerID != held.WorkerID {
-		return nil
-	}
-	left := *held
-	left.Limit = min(held.Limit, grant.Limit)
-	left.Half = math.MaxInt64 // it cannot be extended
-	left.lost = true
-	return &left
 }

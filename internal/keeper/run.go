@@ -46,13 +46,16 @@ func (k *Keeper) due() bool {
 // step.
 func (k *Keeper) step(ctx context.Context) time.Duration {
 	started := time.Now()
-	grant, count := k.held()
+	k.ending.Lock() // a call of Invalidate that has cleared the lease has also called Ended by then
+	grant, count := k.current.Load(), k.invalidated
+	k.ending.Unlock()
 	renewing := grant != nil && !grant.lost
 	var err error
 	if renewing {
 		err = k.renew(ctx, grant)
 	} else {
-		k.registration.End(k.hooks.Used())
+		used, _ := k.hooks.Deltas()
+		k.registration.End(used)
 		err = k.assign(ctx, count)
 	}
 	switch {
@@ -76,14 +79,6 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 	}
 	k.logShortage(err)
 	return k.delay
-}
-
-// held returns the current lease and the number of calls of Invalidate so far. A call that has
-// cleared the lease has also called Ended by then.
-func (k *Keeper) held() (*Grant, int) {
-	k.ending.Lock()
-	defer k.ending.Unlock()
-	return k.current.Load(), k.invalidated
 }
 
 // succeeded resets the failure state. It reports only the end of an outage: assign has already
@@ -119,7 +114,7 @@ func (k *Keeper) failed(err error) {
 // logShortage reports, once in an outage, that no grant covers the present.
 func (k *Keeper) logShortage(err error) {
 	grant := k.current.Load()
-	if k.short || grant != nil && k.hooks.Position(grant) < grant.Limit {
+	if _, position := k.hooks.Deltas(); k.short || grant != nil && position < grant.Limit {
 		return
 	}
 	k.short = true
@@ -140,7 +135,8 @@ func (k *Keeper) untilRenewal() time.Duration {
 		return longest
 	}
 	unit := k.Alloc.Layout().Unit
-	left := grant.Limit - k.hooks.Position(grant)
+	_, position := k.hooks.Deltas()
+	left := grant.Limit - position
 	switch {
 	case left <= 0 && grant.Guarantee == assigner.GuaranteeLossy: // its fences follow its clock
 		return min(longest, time.Second)

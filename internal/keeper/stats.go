@@ -15,7 +15,8 @@ func (k *Keeper) Window() (left, lasts time.Duration) {
 	if grant == nil || !grant.Fenced() {
 		return 0, 0
 	}
-	position := min(k.hooks.Position(grant), grant.Limit)
+	_, position := k.hooks.Deltas()
+	position = min(position, grant.Limit)
 	left = k.Alloc.Time(grant.Limit).Sub(k.Alloc.Time(position))
 	if pace := grant.pace(position, k.Alloc.Layout().Unit); pace > 1 { // else a division could round beyond the longest Duration
 		return left, time.Duration(float64(left) / pace)
