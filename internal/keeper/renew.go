@@ -18,18 +18,13 @@ func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 	used, position := k.hooks.Deltas()
 	used = min(used, position, k.highest)
 	want := k.want.Load()
-	var grant assigner.Grant
-	err := guarded("Renew", func() error {
-		if err := k.lease.Renew(ctx, used, max(position, want)); err != nil {
-			return err
-		}
-		if grant = k.lease.Grant(); grant.WorkerID != held.WorkerID {
-			return fmt.Errorf("%w: a renewal of worker ID %d has returned worker ID %d", assigner.ErrWorkerRowLost, held.WorkerID, grant.WorkerID)
-		}
-		return nil
-	})
+	err := k.lease.Renew(ctx, used, max(position, want))
+	grant := k.lease.Grant()
+	if err == nil && grant.WorkerID != held.WorkerID {
+		err = fmt.Errorf("%w: a renewal of worker ID %d has returned worker ID %d", assigner.ErrWorkerRowLost, held.WorkerID, grant.WorkerID)
+	}
 	if errors.Is(err, assigner.ErrWorkerRowLost) {
-		k.lose(held, err)
+		k.lose(held, grant, err)
 	}
 	if err != nil {
 		return err
@@ -56,12 +51,11 @@ func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 	return nil
 }
 
-// lose records that the lease of the grant held has ended. The part of the grant that may still be
+// lose records that the lease of the grant held has ended; the lease gives grant now. The part of the grant that may still be
 // used stays current: none if the worker ID may have a new holder in the same deltas, since there is
 // no fence or the store has lost it.
-func (k *Keeper) lose(held *Grant, err error) {
+func (k *Keeper) lose(held *Grant, grant assigner.Grant, err error) {
 	var left *Grant
-	grant := k.lease.Grant()
 	gone := errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing)
 	if held.Fenced() && grant.WorkerID == held.WorkerID && !gone {
 		rest := *held
