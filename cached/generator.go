@@ -44,8 +44,6 @@ type Generator struct {
 	newest     int64 // the last ID put
 	goAt       int64 // the sequence number at which takers go on; 0: the first one of the oldest block
 
-	warned bool // that ID time runs ahead; only New and then the padding goroutine use it
-
 	passes, inlinePads, rejectedPuts atomic.Int64
 }
 

@@ -9,22 +9,6 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-// longLead is how far the newest block may be ahead of the clock before the generator warns.
-const longLead = 10 * time.Minute
-
-// announceLead warns, once, when callers have driven ID time further ahead of the clock than
-// longLead; used is the delta of the newest block. The blocks that are still in the ring, and the
-// units that a lease begins ahead of the clock, do not count.
-func (g *Generator) announceLead(used int64) {
-	grant := g.keeper.Latest()
-	used -= int64(g.ring.Slots()) + max(grant.First-grant.Delta, 0)
-	if lead := g.alloc.Time(used).Sub(grant.Clock.Now()); lead > longLead && !g.warned {
-		g.warned = true
-		g.keeper.Logger.Warn("ID time runs ahead of the clock", "ahead", lead, "layout", g.alloc.Layout().String(),
-			"remedy", "a layout with more sequence bits, or MaxAhead to bound it")
-	}
-}
-
 // handover wakes the padding goroutine when few blocks are left. The call of the ring that begins a
 // block calls it; left is the number of blocks in the ring, including that block.
 func (g *Generator) handover(left int) {
@@ -67,9 +51,6 @@ func (g *Generator) padLoop() {
 // the pass. Takers that have made room meanwhile have woken the padding goroutine again.
 func (g *Generator) fill() error {
 	_, err := g.pass(g.ring.Slots())
-	last, _ := g.deltas()
-	g.keeper.AnnounceEnd(last)
-	g.announceLead(last)
 	if err != nil && !errors.Is(err, ErrClosed) {
 		g.rejectedPuts.Add(1)
 		if !passing(err) {

@@ -69,7 +69,6 @@ func newContext(ctx context.Context, cfg Config, carried bool) (*Generator, erro
 	if err := k.AwaitFirst(ctx, min(g.alloc.Time(grant.First).Sub(k.Now()), g.alloc.Layout().Unit)); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
-	k.AnnounceEnd(k.Alloc.Delta(k.Now()))
 	return g, nil
 }
 

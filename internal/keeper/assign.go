@@ -35,6 +35,7 @@ func (k *Keeper) assign(ctx context.Context, count int) error {
 		return errInvalidated
 	}
 	k.logAssigned(next)
+	k.announce(next)
 	generator.Report(k.Logger, "LeaseAssigned", k.Trace.LeaseAssigned, next.Grant)
 	k.changed.Wake()
 	return nil

@@ -81,14 +81,13 @@ type Keeper struct {
 	refused      time.Duration // backoff before the next request is sent, after a refused one
 	reported     string        // the failure logged last: outage, or the kind of the error waited for; "" after a success
 	short        bool          // the log says that callers get no IDs
+	ends, leads  bool          // the log has the warnings of announce
 	highest      int64         // highest limit of all leases so far: no delta above it has been used
 
 	// For Stats: renewals that succeeded, calls to the store that failed, and errors of takes.
 	Renewals, Failures, Rejections atomic.Int64
 
-	lastErr  atomic.Pointer[error] // the error of the last call to the store; nil if it succeeded
-	warned   atomic.Bool           // of the end of the layout
-	warnFrom int64                 // the first delta at which less than a year is left
+	lastErr atomic.Pointer[error] // the error of the last call to the store; nil if it succeeded
 
 	want atomic.Int64 // the highest delta that Extend asked for since the last renewal; 0: none
 

@@ -42,7 +42,8 @@ func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 	}
 	renewed := *held
 	renewed.grow(position, grant.Limit, k.Alloc.Layout().Unit) // nothing else of a grant may change
-	if k.current.CompareAndSwap(held, &renewed) {              // fails after Invalidate
+	k.announce(&renewed)
+	if k.current.CompareAndSwap(held, &renewed) { // fails after Invalidate
 		k.latest.Store(&renewed)
 		if k.refused > 0 || renewed.Limit != held.Limit {
 			k.changed.Wake()

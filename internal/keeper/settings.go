@@ -73,7 +73,6 @@ func New(s Settings) (*Keeper, *generator.Checker) {
 	}
 	c.Check(s.DatacenterID >= 0 && s.DatacenterID <= k.Alloc.MaxDatacenterID(), "DatacenterID", s.DatacenterID,
 		"0 to %d with layout %v", k.Alloc.MaxDatacenterID(), k.Alloc.Layout())
-	k.warnFrom = k.Alloc.Delta(k.Alloc.Expires().AddDate(-1, 0, 0))
 	return k, c
 }
 

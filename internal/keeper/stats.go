@@ -24,12 +24,22 @@ func (k *Keeper) Window() (left, lasts time.Duration) {
 	return left, left
 }
 
-// AnnounceEnd warns, once, when delta is within the last year of the layout.
-func (k *Keeper) AnnounceEnd(delta int64) {
-	if delta < k.warnFrom || k.warned.Load() || k.warned.Swap(true) {
-		return
+// longLead is how far ID time may be ahead of the clock before the Keeper warns.
+const longLead = 10 * time.Minute
+
+// announce warns, once each, when the layout ends within a year, and when callers have driven ID
+// time further ahead of the clock than longLead. The units that a lease begins ahead do not count.
+func (k *Keeper) announce(g *Grant) {
+	if !k.ends && k.Alloc.Time(g.position).AddDate(1, 0, 0).After(k.Alloc.Expires()) {
+		k.ends = true
+		k.Logger.Warn("the delta field is used up within a year", "expires", k.Alloc.Expires(), "layout", k.Alloc.Layout().String())
 	}
-	k.Logger.Warn("the delta field is used up within a year", "expires", k.Alloc.Expires(), "layout", k.Alloc.Layout().String())
+	at := k.Alloc.Time(g.position - max(g.First-g.Delta, 0))
+	if lead := min(at.Sub(k.Now()), at.Sub(g.Clock.Now())); !k.leads && lead > longLead {
+		k.leads = true
+		k.Logger.Warn("ID time runs ahead of the clock", "ahead", lead.Truncate(time.Minute), "layout", k.Alloc.Layout().String(),
+			"remedy", "a layout with more sequence bits, or MaxAhead to bound it")
+	}
 }
 
 // Rejected counts and traces an error, unless it is ErrClosed, before a method of the generator
