@@ -107,10 +107,7 @@ type derived struct {
 	number func() (int64, error)
 }
 
-func (a derived) Assign(ctx context.Context, d Domain) (Lease, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("assigner: %s: %w", a.source, err)
-	}
+func (a derived) Assign(_ context.Context, d Domain) (Lease, error) {
 	n, err := a.number()
 	switch {
 	case errors.Is(err, strconv.ErrRange):

@@ -37,12 +37,7 @@ func New(l Layout, epoch time.Time) (*Allocator, error) {
 		epoch = DefaultEpoch()
 	}
 	epoch = epoch.UTC()
-	err := l.check()
-	if epoch.Nanosecond()%int(time.Millisecond) != 0 || epoch.Year() < 1 || epoch.After(endOfTime) {
-		err = errors.Join(err, fmt.Errorf("%w: epoch %v, allowed: whole milliseconds from the year 1 to 9999",
-			ErrInvalidLayout, epoch))
-	}
-	if err != nil {
+	if err := l.check(epoch); err != nil {
 		return nil, err
 	}
 	workerShift := l.SequenceBits

@@ -34,21 +34,17 @@ func (k *Keeper) assign(ctx context.Context, count int) error {
 	if !k.publish(next, count) {
 		return errInvalidated
 	}
-	k.logAssigned(next)
+	// Operators find out by this record later who issued an ID.
+	record := []any{"library", "uidring", "worker", next.WorkerID, "datacenter", k.DatacenterID, "guarantee", next.Guarantee.String(),
+		"layout", k.Alloc.Layout().String(), "ends", k.Alloc.Expires().Format(time.DateOnly)}
+	if l, ok := lease.(interface{ Namespace() string }); ok && l.Namespace() != "" {
+		record = append(record, "namespace", l.Namespace())
+	}
+	k.Logger.Info("worker ID assigned", record...)
 	k.announce(next)
 	generator.Report(k.Logger, "LeaseAssigned", k.Trace.LeaseAssigned, next.Grant)
 	k.changed.Wake()
 	return nil
-}
-
-// logAssigned writes the record by which operators find out later who issued an ID.
-func (k *Keeper) logAssigned(g *Grant) {
-	record := []any{"library", "uidring", "worker", g.WorkerID, "datacenter", k.DatacenterID, "guarantee", g.Guarantee.String(),
-		"layout", k.Alloc.Layout().String(), "ends", k.Alloc.Expires().Format(time.DateOnly)}
-	if l, ok := k.lease.(interface{ Namespace() string }); ok && l.Namespace() != "" {
-		record = append(record, "namespace", l.Namespace())
-	}
-	k.Logger.Info("worker ID assigned", record...)
 }
 
 // release releases a lease within the timeout.

@@ -27,19 +27,14 @@ func (k *Keeper) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-k.wake:
-			if !k.due() {
-				continue
+			grant := k.current.Load()
+			if k.delay > 0 || grant != nil && (k.refused > 0 || grant.Limit >= k.want.Load()) {
+				continue // nothing to do, or a backoff, which a wake-up does not cut short
 			}
 		case <-timer.C:
 		}
 		timer.Reset(k.step(ctx))
 	}
-}
-
-// due reports whether a wake-up is reason for a step. It does not cut a backoff short.
-func (k *Keeper) due() bool {
-	grant := k.current.Load()
-	return k.delay == 0 && (grant == nil || k.refused == 0 && grant.Limit < k.want.Load())
 }
 
 // step renews the lease, or takes one if none is held, and returns the time to wait before the next

@@ -32,7 +32,7 @@ func (s *suite) assignerErrors(t *testing.T) {
 		is       error // unless nil
 		says     string
 	}{
-		"store down": {gives(assigner.Grant{}, down), down, "store out of reach"},
+		"store down":                {gives(assigner.Grant{}, down), down, "store out of reach"},
 		"worker ID above its field": {gives(assigner.Grant{WorkerID: 1 << 17, First: 1, Limit: assigner.Unlimited}, nil), assigner.ErrWorkerOutOfRange, "131072 from"},
 		"static":                    {assigner.Static(-1), assigner.ErrWorkerOutOfRange, "0 to 131071"},
 		"beyond the end":            {gives(assigner.Grant{WorkerID: 1, First: 1 << 28, Limit: assigner.Unlimited}, nil), s.Errors.TimeExhausted, "used up"},
