@@ -24,13 +24,6 @@ const (
 // Recovering reports whether [Recover] has started and not finished. Claims are rejected meanwhile.
 func (m Meta) Recovering() bool { return strings.HasPrefix(m.Token, recoveringPrefix) }
 
-// recovered returns the lead of the recovery that is under way, or -1.
-func (m Meta) recovered() int64 {
-	lead := int64(-1)
-	_, _ = fmt.Sscanf(m.Token, recoveringFormat, &lead)
-	return lead
-}
-
 // Recover makes the namespace of a store safe again after the store went back to an earlier state,
 // by a restore from a backup or by a failover that lost commits. It raises every fence to lead
 // above its value or above the present time, whichever is later, and takes every row from its
@@ -109,7 +102,9 @@ func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
 		}
 		r.meta, r.now, r.max = next, alloc.Delta(now), alloc.MaxDelta()
 		r.lead = int64((lead + next.Layout.Unit - 1) / next.Layout.Unit)
-		if begun := next.recovered(); r.lead <= begun && next.Identity == r.identity {
+		begun := int64(-1) // the lead of the recovery that is under way
+		_, _ = fmt.Sscanf(next.Token, recoveringFormat, &begun)
+		if r.lead <= begun && next.Identity == r.identity {
 			r.lead = begun
 			return nil
 		}

@@ -31,9 +31,14 @@ func (k *Keeper) assign(ctx context.Context, count int) error {
 	k.refused = 0
 	k.want.Store(0) // it was for an earlier lease
 	next := k.begin(grant)
-	if !k.publish(next, count) {
+	k.ending.Lock()
+	if k.invalidated != count {
+		k.ending.Unlock()
 		return errInvalidated
 	}
+	k.latest.Store(next)
+	k.current.Store(next)
+	k.ending.Unlock()
 	// Operators find out by this record later who issued an ID.
 	record := []any{"library", "uidring", "worker", next.WorkerID, "datacenter", k.DatacenterID, "guarantee", next.Guarantee.String(),
 		"layout", k.Alloc.Layout().String(), "ends", k.Alloc.Expires().Format(time.DateOnly)}
@@ -115,16 +120,4 @@ func (k *Keeper) begin(grant assigner.Grant) *Grant {
 	}
 	next.grow(max(next.First-1, next.Delta), grant.Limit, k.Alloc.Layout().Unit)
 	return next
-}
-
-// publish makes next the current lease, unless Invalidate has been called since count was read.
-func (k *Keeper) publish(next *Grant, count int) bool {
-	k.ending.Lock()
-	defer k.ending.Unlock()
-	if k.invalidated != count {
-		return false
-	}
-	k.latest.Store(next)
-	k.current.Store(next)
-	return true
 }

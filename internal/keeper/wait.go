@@ -28,8 +28,7 @@ func spread(pause time.Duration) time.Duration { return pause + rand.N(min(pause
 // nextDelay returns the next delay of an exponential backoff with jitter, from about shortestPause
 // to about 10 s.
 func nextDelay(last time.Duration) time.Duration {
-	const most = 10 * time.Second
-	next := min(max(2*last, shortestPause), most)
+	next := min(max(2*last, shortestPause), 10*time.Second)
 	return next/2 + rand.N(next/2)
 }
 
