@@ -22,7 +22,7 @@ type claim struct {
 	meta   leasestore.Meta
 
 	raced   int   // rows lost to other processes
-	stuck   int   // new worker IDs lost since another process has moved the counter
+	stuck   int   // new worker IDs lost
 	ahead   int   // expired rows with fences too far ahead of the clock
 	nearest int64 // the lowest fence of these rows
 }
@@ -48,8 +48,7 @@ func (c *claim) run() (l *lease, err error) {
 	if l, err := c.resume(); l != nil || err != nil {
 		return l, err
 	}
-	l, err = c.compete()
-	return l, c.blame(err)
+	return c.compete()
 }
 
 // compete tries rows as long as other processes are faster, and waits with backoff unless the
@@ -72,15 +71,11 @@ func (c *claim) compete() (*lease, error) {
 		if c.meta.NextWorkerID == next {
 			c.pause(c.ctx, try)
 		}
-		next = c.meta.NextWorkerID
 		if err := c.loadMeta(); err != nil {
 			return nil, err
 		}
-		if c.meta.NextWorkerID != next {
-			c.stuck = 0
-		}
 	}
-	return nil, c.ctx.Err()
+	return nil, fmt.Errorf("assigner: no worker ID in time, %d rows lost to processes that start now: %w", c.raced, c.ctx.Err())
 }
 
 // usedUp reports whether all worker IDs of the layout have been given out.
@@ -178,14 +173,11 @@ func spare(row leasestore.Row) bool { return row.Token == "" && row.Owner == "" 
 
 // count raises the counter of worker IDs to next, unless another process has.
 func (c *claim) count(next int64) error {
-	for try := 0; c.meta.NextWorkerID < next; try++ {
+	for c.meta.NextWorkerID < next {
 		meta := c.meta
 		meta.NextWorkerID = next
 		if _, err := c.swapMeta(meta); err != nil {
 			return err
-		}
-		if c.meta.NextWorkerID < next {
-			c.pause(c.ctx, try)
 		}
 	}
 	return nil
@@ -287,28 +279,24 @@ func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 
 var errMoved = errors.New("assigner: the store has changed during a claim")
 
-// confirm returns an error when the store has moved to another server, which may lack commits, or
-// when a recovery has begun during the claim. The quarantine of the lease, if any, starts here.
+// confirm returns errMoved when the store has moved to another server, which may lack commits, or
+// when a recovery has begun during the claim: Assign then begins again. The quarantine of the lease, if any, starts here.
 func (c *claim) confirm(l *lease) error {
 	meta, err := c.store.LoadMeta(c.ctx)
 	if err != nil {
 		return fmt.Errorf("assigner: read the meta row again: %w", err)
 	}
 	l.first = max(l.first, meta.Horizon+1)
-	if meta.Fence != l.fence || meta.Recovering() {
-		return fmt.Errorf("%w: all fences have been raised to %d; try again", errMoved, meta.Fence)
-	}
 	if c.bounds, err = c.look(c.ctx); err != nil {
 		return err
 	}
-	if c.status.Identity != l.server {
-		return fmt.Errorf("%w: the server was %q and is %q; try again", errMoved, l.server, c.status.Identity)
+	if meta.Fence != l.fence || meta.Recovering() || c.status.Identity != l.server {
+		return errMoved
 	}
 	if l.quarantine != nil {
 		isolation := c.isolation()
-		forgotten := c.beyond(c.status.Now, l.fence, isolation)
-		*l.quarantine = quarantine{c.clock(), isolation, c.status, forgotten, l.quarantine.reason}
-		l.first = max(l.first, forgotten+1)
+		*l.quarantine = quarantine{c.clock(), isolation, c.status, l.quarantine.reason}
+		l.first = max(l.first, c.beyond(c.status.Now, l.fence, isolation)+1) // above all deltas that may be forgotten
 	}
 	return nil
 }

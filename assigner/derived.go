@@ -74,7 +74,7 @@ func IPSum(addr netip.Addr) Assigner {
 //
 // Hosts of different roles collide: web-01 and db-01 both give 1. So do two processes on one host.
 func Hostname(name string) Assigner {
-	return fromName("Hostname", func() string { return name }, "a name that ends in digits", func(name string) string {
+	return fromName("Hostname", name, "a name that ends in digits", func(name string) string {
 		return name[len(strings.TrimRight(name, "0123456789")):]
 	})
 }
@@ -92,8 +92,7 @@ func StatefulSet(indexEnv string) Assigner {
 	if indexEnv != "" {
 		return Env(indexEnv)
 	}
-	hostname := func() string { return os.Getenv("HOSTNAME") }
-	return fromName("StatefulSet", hostname, "a name of a StatefulSet's pod, such as ids-0", func(name string) string {
+	return fromName("StatefulSet", os.Getenv("HOSTNAME"), "a name of a StatefulSet's pod, such as ids-0", func(name string) string {
 		hyphen := strings.LastIndex(name, "-")
 		if hyphen < 1 {
 			return ""
@@ -108,10 +107,7 @@ type derived struct {
 	number func() (int64, error)
 }
 
-func (a derived) Assign(ctx context.Context, d Domain) (Lease, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("assigner: %s: %w", a.source, err)
-	}
+func (a derived) Assign(_ context.Context, d Domain) (Lease, error) {
 	n, err := a.number()
 	switch {
 	case errors.Is(err, strconv.ErrRange):
@@ -164,16 +160,16 @@ func fromAddress(source string, addr netip.Addr, suits func(netip.Addr) bool, nu
 }
 
 // fromName derives the worker ID from the digits in a name or, if it is empty, in this host's name.
-func fromName(source string, get func() string, allowed string, digits func(name string) string) Assigner {
+func fromName(source, name, allowed string, digits func(name string) string) Assigner {
 	return derived{source: source, number: func() (n int64, err error) {
-		name := get()
-		if name == "" {
-			if name, err = os.Hostname(); err != nil {
+		host := name
+		if host == "" {
+			if host, err = os.Hostname(); err != nil {
 				return 0, err
 			}
 		}
-		if n, err = decimal(digits(name)); err != nil {
-			return 0, fmt.Errorf("host name %q, allowed: %s: %w", name, allowed, err)
+		if n, err = decimal(digits(host)); err != nil {
+			return 0, fmt.Errorf("host name %q, allowed: %s: %w", host, allowed, err)
 		}
 		return n, nil
 	}}

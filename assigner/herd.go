@@ -2,7 +2,6 @@ package assigner
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -17,8 +16,8 @@ const (
 	// spares is the number of rows that a claim creates for others after it has lost one. Processes
 	// that start at once use them up, and otherwise later starts do.
 	spares = 128
-	// patience is how often a claim loses new worker IDs, while no other process moves the counter,
-	// before it counts them for their creator, which may have ended.
+	// patience is how often a claim loses new worker IDs before it counts them for their creator,
+	// which may have ended.
 	patience = 4
 )
 
@@ -56,13 +55,4 @@ func backOff(ctx context.Context, try int) {
 	case <-time.After(rand.N(min(shortest<<min(try, 10), longest))):
 	case <-ctx.Done():
 	}
-}
-
-// blame adds the competition of other processes to the error of a claim whose context has ended.
-func (c *claim) blame(err error) error {
-	if err == nil || c.raced == 0 || c.ctx.Err() == nil {
-		return err
-	}
-	return fmt.Errorf("assigner: no worker ID in time: other processes that start now took %d rows first; "+
-		"start fewer at once, or allow more time (AssignTimeout): %w", c.raced, err)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/generator"
 )
 
 // A LeaseConfig configures how [Leased], [Auto] and [Fenced] take and renew leases. Its zero value
@@ -108,11 +109,13 @@ func Auto(store leasestore.Store, cfg LeaseConfig) Assigner {
 // is rejected with the same error.
 func Fenced(store leasestore.Store, source Assigner, owner string, cfg LeaseConfig) Assigner {
 	l := newLeaser(store, cfg)
-	l.check(owner != "", "Fenced: owner is empty, allowed: a name that differs between processes")
-	l.check(source != nil, "Fenced: source is nil, allowed: an assigner such as Static or StatefulSet")
+	l.config.Check(owner != "", "owner", `""`, "a name that differs between processes")
+	l.config.Check(source != nil, "source", "nil", "an assigner such as Static or StatefulSet")
 	l.cfg.Owner, l.source = owner, source
 	return l
 }
+
+var errInvalidConfig = errors.New("assigner: invalid config")
 
 // A leaser is an assigner on a store.
 type leaser struct {
@@ -121,7 +124,7 @@ type leaser struct {
 	newFirst bool     // Auto
 	source   Assigner // of Fenced, which takes a row of the same owner before it expires; else nil
 	holder   string   // host and process number
-	err      error    // the mistakes of the configuration
+	config   generator.Checker
 
 	// A simulation replaces these.
 	shuffle func(n int, swap func(i, j int))
@@ -142,24 +145,18 @@ func newLeaser(store leasestore.Store, cfg LeaseConfig) *leaser {
 	holder := fmt.Sprintf("%s pid %d", host, os.Getpid())
 	cfg.Owner = cmp.Or(cfg.Owner, holder)
 	l := &leaser{store: store, cfg: cfg, holder: holder, shuffle: rand.Shuffle, pause: backOff, clock: hostClock}
-	l.check(store != nil, "store is nil, a store is required")
-	l.check(cfg.Window >= 0, "Window %v, allowed: 0 (2 min) or more", cfg.Window)
-	l.check(cfg.MaxLead >= 0, "MaxLead %v, allowed: 0 (default) or more", cfg.MaxLead)
-	l.check(cfg.MaxSkew >= 0, "MaxSkew %v, allowed: 0 (1 min) or more", cfg.MaxSkew)
+	l.config.Invalid = errInvalidConfig
+	l.config.Check(store != nil, "store", "nil", "a store")
+	l.config.Check(cfg.Window >= 0, "Window", cfg.Window, "0 (2 min) or more")
+	l.config.Check(cfg.MaxLead >= 0, "MaxLead", cfg.MaxLead, "0 (default) or more")
+	l.config.Check(cfg.MaxSkew >= 0, "MaxSkew", cfg.MaxSkew, "0 (1 min) or more")
 	return l
-}
-
-// check records a mistake of the configuration unless ok.
-func (a *leaser) check(ok bool, mistake string, args ...any) {
-	if !ok {
-		a.err = errors.Join(a.err, fmt.Errorf("assigner: "+mistake, args...))
-	}
 }
 
 // Assign implements [Assigner].
 func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
-	if a.err != nil {
-		return nil, a.err
+	if err := a.config.Err(); err != nil {
+		return nil, err
 	}
 	alloc, err := bitsalloc.New(d.Layout, d.Epoch)
 	if err != nil {

@@ -30,10 +30,10 @@ func TestLogRecords(t *testing.T) {
 		{"assigner: the other namespaces of the store cannot be read", `namespace=orders error="connection reset"`},
 		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0 read_only is on]"`},
 		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0 read_only is on]"`},
-		{"assigner: the namespace is new in this store", `store="assigner, namespace \"orders\"" first_worker=0 remedy="none if the service is new; otherwise stop it and find its former store"`},
+		{"assigner: the namespace is new in this store", `store="*assigner.namedStore, namespace \"orders\"" first_worker=0 remedy="none if the service is new; otherwise stop it and find its former store"`},
 		{"assigner: other namespaces give out the same worker IDs", `namespace=orders others=[users]`},
 		{"assigner: other namespaces give out the same worker IDs", `namespace=orders others=[users]`},
-		{"assigner: the namespace is new in this store", `store=assigner first_worker=0 remedy="none if the service is new; otherwise stop it and find its former store"`},
+		{"assigner: the namespace is new in this store", `store="*assigner.memStore, namespace \"\"" first_worker=0 remedy="none if the service is new; otherwise stop it and find its former store"`},
 	}
 	var want []string
 	for _, r := range records {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/storecall"
 )
 
@@ -49,11 +49,7 @@ func (c *claim) name() string {
 	if s, ok := c.store.(fmt.Stringer); ok {
 		return s.String()
 	}
-	name, _, _ := strings.Cut(strings.TrimPrefix(fmt.Sprintf("%T", c.store), "*"), ".") // the package
-	if namespace := c.Namespace(); namespace != "" {
-		return fmt.Sprintf("%s, namespace %q", name, namespace)
-	}
-	return name // a store such as a folder has one namespace
+	return fmt.Sprintf("%T, namespace %q", c.store, c.Namespace())
 }
 
 // swapMeta replaces the meta row that was read by next, with a new version and token. It returns
@@ -91,21 +87,15 @@ func (c *claim) compareNamespaces() {
 	}
 }
 
-// mismatch returns an error that names all fields in which a namespace and a domain differ, or nil.
+// mismatch returns an error if a namespace and a domain differ, or nil.
 func mismatch(m leasestore.Meta, d Domain, firstWorkerID int64) error {
-	var fields []string
-	field := func(name string, stored, mine any) {
-		if stored != mine {
-			fields = append(fields, fmt.Sprintf("%s %v in the store, here %v", name, stored, mine))
-		}
+	pin := func(l bitsalloc.Layout, epoch time.Time, datacenterID, firstWorkerID int64) string {
+		return fmt.Sprintf("Layout %v, Epoch %s, DatacenterID %d, FirstWorkerID %d", l, epoch.UTC().Format(time.RFC3339Nano), datacenterID, firstWorkerID)
 	}
-	field("Layout", m.Layout, d.Layout)
-	field("Epoch", m.Epoch.UTC().Format(time.RFC3339Nano), d.Epoch.UTC().Format(time.RFC3339Nano))
-	field("DatacenterID", m.DatacenterID, d.DatacenterID)
-	field("FirstWorkerID", m.FirstWorkerID, firstWorkerID)
-	if fields == nil {
+	stored, mine := pin(m.Layout, m.Epoch, m.DatacenterID, m.FirstWorkerID), pin(d.Layout, d.Epoch, d.DatacenterID, firstWorkerID)
+	if stored == mine {
 		return nil
 	}
-	return fmt.Errorf("%w: %s; services that share worker IDs use one Layout, Epoch, DatacenterID and FirstWorkerID: correct them here, "+
-		"or use another namespace with another DatacenterID", ErrLayoutMismatch, strings.Join(fields, "; "))
+	return fmt.Errorf("%w: the store has %s, and here it is %s; services that share worker IDs use one Layout, Epoch, DatacenterID and "+
+		"FirstWorkerID: correct them here, or use another namespace with another DatacenterID", ErrLayoutMismatch, stored, mine)
 }

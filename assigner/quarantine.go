@@ -51,15 +51,11 @@ func (c *claim) suspicion(row leasestore.Row) string {
 // holder may have been granted lie in the past. On a store that is not lossy this does not cover a
 // holder that ran further ahead of the clock than MaxLead.
 type quarantine struct {
-	began     instant
-	lasts     time.Duration
-	status    leasestore.Status // at its beginning
-	forgotten int64             // the highest delta that may have been granted and forgotten
-	reason    string
+	began  instant
+	lasts  time.Duration
+	status leasestore.Status // at its beginning
+	reason string
 }
-
-// until returns the end of the quarantine by the store's clock.
-func (q *quarantine) until() time.Time { return q.status.Now.Add(q.lasts) }
 
 // remaining returns 0 or less when the quarantine is over.
 func (q *quarantine) remaining(status leasestore.Status, now instant) time.Duration {
@@ -70,14 +66,14 @@ func (l *lease) remains(status leasestore.Status) error {
 	return quarantined(l.row.WorkerID, l.quarantine.remaining(status, l.clock()), l.quarantine.reason)
 }
 
-// keep stores a lease in quarantine for a later call of Assign, ordered by the end of the
+// keep stores a lease in quarantine for a later call of Assign, ordered by the beginning of the
 // quarantine, and returns err. The caller does not use the lease any more: another call may have
 // it.
 func (c *claim) keep(l *lease, err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.waiting = append(c.waiting, l)
-	slices.SortStableFunc(c.waiting, func(a, b *lease) int { return a.quarantine.until().Compare(b.quarantine.until()) })
+	slices.SortStableFunc(c.waiting, func(a, b *lease) int { return a.quarantine.began.mono.Compare(b.quarantine.began.mono) })
 	return err
 }
 
@@ -110,8 +106,8 @@ func (c *claim) resume() (*lease, error) {
 			if err := c.loadMeta(); err != nil {
 				return nil, c.keep(l, err)
 			}
+			c.clearQuarantine(l)
 			l.first = max(l.first, c.meta.Horizon+1) // the row may have gone uncounted, see leasestore.Horizon
-			c.clearQuarantine(l.quarantine)
 			l.quarantine = nil
 			return l, nil
 		case !errors.Is(err, ErrWorkerRowLost):
@@ -125,12 +121,12 @@ func (c *claim) resume() (*lease, error) {
 // clearQuarantine raises the namespace's fence above everything that the old server may have
 // granted, so that new worker IDs need no quarantine. If that fails, the next lease that leaves
 // quarantine tries again.
-func (c *claim) clearQuarantine(q *quarantine) {
-	if c.meta.Identity == c.status.Identity || q.status.Identity != c.status.Identity {
+func (c *claim) clearQuarantine(l *lease) {
+	if c.meta.Identity == c.status.Identity || l.quarantine.status.Identity != c.status.Identity {
 		return
 	}
 	next := c.meta
-	next.Fence = max(next.Fence, q.forgotten)
+	next.Fence = max(next.Fence, l.first-1)
 	next.Identity = c.status.Identity
 	_, _ = c.swapMeta(next)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
 )
 
@@ -132,9 +133,7 @@ func (g *Generator) At(t time.Time) (int64, error) {
 	return g.alloc.Allocate(delta, g.datacenter, g.workerID, (g.start(delta)+n)&g.alloc.MaxSequence())
 }
 
-// start returns the first sequence number of a unit, from the lower half. If all units began with 0
-// and had few IDs, most IDs would be multiples of a power of two, and sharding by ID modulo an even
-// number would leave shards empty. The factor is Knuth's for multiplicative hashing, 2^64 / φ.
+// start returns the first sequence number of a unit, from the lower half.
 func (g *Generator) start(delta int64) int64 {
-	return int64(uint64(delta) * 0x9e3779b97f4a7c15 >> (65 - g.alloc.Layout().SequenceBits))
+	return generator.Scatter(delta, g.alloc.Layout().SequenceBits) / 2
 }

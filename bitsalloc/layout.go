@@ -48,21 +48,21 @@ func JavaScript() Layout { return Layout{31, 0, 10, 12, time.Second} }
 // DefaultEpoch is 2026-01-01T00:00:00Z, the epoch that [New] uses for a zero epoch.
 func DefaultEpoch() time.Time { return time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC) }
 
-// check reports every mistake of a layout at once.
-func (l Layout) check() error {
+// check reports every mistake of a layout and an epoch at once.
+func (l Layout) check(epoch time.Time) error {
 	var errs []error
-	bad := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("%w: "+format, append([]any{ErrInvalidLayout}, args...)...))
-	}
 	if l.DeltaBits == 0 {
-		bad("DeltaBits 0, allowed: at least 1")
+		errs = append(errs, fmt.Errorf("%w: DeltaBits 0, allowed: at least 1", ErrInvalidLayout))
 	}
 	if sum := int(l.DeltaBits) + int(l.DatacenterBits) + int(l.WorkerBits) + int(l.SequenceBits); sum > maxBits {
-		bad("DeltaBits %d + DatacenterBits %d + WorkerBits %d + SequenceBits %d = %d, allowed: at most %d",
-			l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, sum, maxBits)
+		errs = append(errs, fmt.Errorf("%w: DeltaBits %d + DatacenterBits %d + WorkerBits %d + SequenceBits %d = %d, allowed: at most %d",
+			ErrInvalidLayout, l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, sum, maxBits))
 	}
 	if l.Unit < time.Millisecond || l.Unit%time.Millisecond != 0 || time.Minute%l.Unit != 0 {
-		bad("Unit %v, allowed: whole milliseconds that divide one minute", l.Unit)
+		errs = append(errs, fmt.Errorf("%w: Unit %v, allowed: whole milliseconds that divide one minute", ErrInvalidLayout, l.Unit))
+	}
+	if epoch.Nanosecond()%int(time.Millisecond) != 0 || epoch.Year() < 1 || epoch.After(endOfTime) {
+		errs = append(errs, fmt.Errorf("%w: epoch %v, allowed: whole milliseconds from the year 1 to 9999", ErrInvalidLayout, epoch))
 	}
 	return errors.Join(errs...)
 }

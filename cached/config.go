@@ -114,7 +114,25 @@ func (cfg Config) Validate() error {
 func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 	cfg.BoostPower = cmp.Or(cfg.BoostPower, 3)
 	cfg.PaddingFactor = cmp.Or(cfg.PaddingFactor, 50)
-	k, c := keeper.New(cfg.settings())
+	k, c := keeper.New(keeper.Settings{
+		Layout:        cfg.Layout,
+		Epoch:         cfg.Epoch,
+		DatacenterID:  cfg.DatacenterID,
+		Assigner:      cfg.Assigner,
+		AllowReuse:    cfg.AllowReuse || cfg.MaxAhead != 0,
+		AssignTimeout: cfg.AssignTimeout,
+		Logger:        cfg.Logger,
+		Now:           cfg.Now,
+		Trace: keeper.Trace{
+			TakeRejected:  cfg.Trace.TakeRejected,
+			LeaseAssigned: cfg.Trace.LeaseAssigned,
+			LeaseLost:     cfg.Trace.LeaseLost,
+			RenewFailed:   cfg.Trace.RenewFailed,
+			LeaseKept:     cfg.Trace.LeaseKept,
+		},
+		Package: "cached",
+		Errors:  keeper.Errors{InvalidConfig: ErrInvalidConfig, Closed: ErrClosed, LeaseExhausted: ErrLeaseExhausted, TimeExhausted: ErrTimeExhausted},
+	})
 	c.Check(cfg.BoostPower >= 1 && cfg.BoostPower <= 8, "BoostPower", cfg.BoostPower, "1 to 8")
 	c.Check(cfg.PaddingFactor >= 1 && cfg.PaddingFactor <= 99, "PaddingFactor", cfg.PaddingFactor, "1 to 99")
 	c.Check(cfg.ScheduleInterval == 0 || cfg.ScheduleInterval >= time.Millisecond, "ScheduleInterval", cfg.ScheduleInterval,
@@ -130,31 +148,4 @@ func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 		k.Ahead = int64(cfg.MaxAhead / unit)
 	}
 	return cfg, k, c.Err()
-}
-
-// settings are the fields that every generator with a worker ID has.
-func (cfg Config) settings() keeper.Settings {
-	s := keeper.Settings{
-		Layout:        cfg.Layout,
-		Epoch:         cfg.Epoch,
-		DatacenterID:  cfg.DatacenterID,
-		Assigner:      cfg.Assigner,
-		AssignTimeout: cfg.AssignTimeout,
-		Logger:        cfg.Logger,
-		Now:           cfg.Now,
-		Trace: keeper.Trace{
-			TakeRejected:  cfg.Trace.TakeRejected,
-			LeaseAssigned: cfg.Trace.LeaseAssigned,
-			LeaseLost:     cfg.Trace.LeaseLost,
-			RenewFailed:   cfg.Trace.RenewFailed,
-			LeaseKept:     cfg.Trace.LeaseKept,
-		},
-		Package: "cached",
-		Errors:  keeper.Errors{InvalidConfig: ErrInvalidConfig, Closed: ErrClosed, LeaseExhausted: ErrLeaseExhausted, TimeExhausted: ErrTimeExhausted},
-	}
-	if !cfg.AllowReuse && cfg.MaxAhead == 0 {
-		s.ReuseAdvice = "set MaxAhead (New then waits that long, which is safe unless the clock goes back, over the restart " +
-			"or while a generator runs)"
-	}
-	return s
 }

@@ -44,9 +44,9 @@ func TestConformance(t *testing.T) {
 			return cached.NewContext(ctx, config(c))
 		},
 		Validate: func(c gentest.Config) error { return config(c).Validate() },
-		Stats: func(g gentest.Generator) keeper.Stats {
+		Stats: func(g gentest.Generator) gentest.Stats {
 			s := g.(*cached.Generator).Stats()
-			return keeper.Stats{
+			return gentest.Stats{
 				WorkerID: s.WorkerID, DatacenterID: s.DatacenterID, Guarantee: s.Guarantee, Limit: s.Limit, Window: s.Window, WindowLasts: s.WindowLasts,
 				RejectedTakes: s.RejectedTakes, Renewals: s.Renewals, RenewFailures: s.RenewFailures,
 				LastDelta: s.LastDelta, Ahead: s.Ahead, Expires: s.Expires,

@@ -1,6 +1,9 @@
 package cached
 
-import "context"
+import (
+	"context"
+	"testing/synctest"
+)
 
 // LockPadding keeps blocks from being put and retired until unlock is called.
 func (g *Generator) LockPadding() (unlock func()) {
@@ -9,11 +12,20 @@ func (g *Generator) LockPadding() (unlock func()) {
 }
 
 // BeginBlock is the beginning of a take that finds a block used up, and is then held up before it
-// wakes the padding goroutine.
-func (g *Generator) BeginBlock() { g.ring.Peek() }
+// wakes the padding goroutine. That goroutine is waiting.
+func (g *Generator) BeginBlock() {
+	synctest.Wait()
+	wake := g.wake
+	g.wake = make(chan struct{}, 1)
+	g.ring.Peek()
+	g.wake = wake
+}
 
 // Refill is the rest of a Next that stalled after it had found the ring empty.
 func (g *Generator) Refill() error { return g.path.Refill(context.Background()) }
 
 // Used returns the delta of the newest block as the keeper of the worker ID learns it.
-func (g *Generator) Used() int64 { return g.used() }
+func (g *Generator) Used() int64 {
+	used, _ := g.deltas()
+	return used
+}

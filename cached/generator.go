@@ -44,8 +44,6 @@ type Generator struct {
 	newest     int64 // the last ID put
 	goAt       int64 // the sequence number at which takers go on; 0: the first one of the oldest block
 
-	warned bool // that ID time runs ahead; only New and then the padding goroutine use it
-
 	passes, inlinePads, rejectedPuts atomic.Int64
 }
 
@@ -73,7 +71,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 		g.path.Refill = g.reject
 	}
 	g.ring, _ = ringbuffer.New(1<<cfg.BoostPower, g.handover) // 2 to 256 slots: no error
-	if err := k.Start(ctx, keeper.Hooks{Used: g.used, Oldest: g.oldest, Position: g.position, Ended: g.ended}); err != nil {
+	if err := k.Start(ctx, keeper.Hooks{Deltas: g.deltas, Oldest: g.oldest, Ended: g.ended}); err != nil {
 		return nil, err
 	}
 	grant := k.Latest()
@@ -118,12 +116,13 @@ func (g *Generator) Close() error {
 	})
 }
 
-// position returns the delta of which IDs are issued now, or of the clock if that is ahead: an idle
-// generator goes on from the clock.
-func (g *Generator) position(grant *keeper.Grant) int64 {
+// deltas returns, after waiting for a padding pass in progress, the delta of the newest block, and
+// the delta of which IDs are issued now, or of the clock if that is ahead: an idle generator goes on
+// from the clock.
+func (g *Generator) deltas() (used, position int64) {
 	g.running.Lock()
 	defer g.running.Unlock()
-	return max(g.begun(), g.alloc.Delta(grant.Clock.Now()))
+	return g.lastSecond, max(g.begun(), g.alloc.Delta(g.now()))
 }
 
 // begun returns the delta of the oldest block in the ring, or the next delta if the ring is empty.
@@ -132,13 +131,6 @@ func (g *Generator) position(grant *keeper.Grant) int64 {
 func (g *Generator) begun() int64 {
 	blocks := g.ring.Slots() - g.ring.Free()
 	return g.lastSecond - int64(blocks) + 1
-}
-
-// used returns the delta of the newest block, after waiting for a padding pass in progress.
-func (g *Generator) used() int64 {
-	g.running.Lock()
-	defer g.running.Unlock()
-	return g.lastSecond
 }
 
 // oldest returns the delta that begins after cut: neither the ring nor a lane has an older ID that

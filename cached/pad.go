@@ -9,24 +9,8 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-// longLead is how far the newest block may be ahead of the clock before the generator warns.
-const longLead = 10 * time.Minute
-
-// announceLead warns, once, when callers have driven ID time further ahead of the clock than
-// longLead; used is the delta of the newest block. The blocks that are still in the ring, and the
-// units that a lease begins ahead of the clock, do not count.
-func (g *Generator) announceLead(used int64) {
-	grant := g.keeper.Latest()
-	used -= int64(g.ring.Slots()) + max(grant.First-grant.Delta, 0)
-	if lead := g.alloc.Time(used).Sub(grant.Clock.Now()); lead > longLead && !g.warned {
-		g.warned = true
-		g.keeper.Logger.Warn("ID time runs ahead of the clock", "ahead", lead, "layout", g.alloc.Layout().String(),
-			"remedy", "a layout with more sequence bits, or MaxAhead to bound it")
-	}
-}
-
-// handover wakes the padding goroutine when few blocks are left. The taker that begins a block
-// calls it; left is the number of blocks in the ring, including that block.
+// handover wakes the padding goroutine when few blocks are left. The call of the ring that begins a
+// block calls it; left is the number of blocks in the ring, including that block.
 func (g *Generator) handover(left int) {
 	if left <= max(g.ring.Slots()*g.cfg.PaddingFactor/100, 1) {
 		generator.Signal(g.wake)
@@ -67,9 +51,6 @@ func (g *Generator) padLoop() {
 // the pass. Takers that have made room meanwhile have woken the padding goroutine again.
 func (g *Generator) fill() error {
 	_, err := g.pass(g.ring.Slots())
-	last := g.used()
-	g.keeper.AnnounceEnd(last)
-	g.announceLead(last)
 	if err != nil && !errors.Is(err, ErrClosed) {
 		g.rejectedPuts.Add(1)
 		if !passing(err) {
@@ -132,17 +113,13 @@ func (g *Generator) put(limit int) (blocks int, err error) {
 		g.newest = first | g.alloc.MaxSequence()
 		g.ring.Put(first, g.newest)
 	}
-	g.extend()
-	return blocks, nil
-}
-
-// extend asks for a higher limit when half of the grant is used, so that a slow store costs
-// nothing. Blocks in the ring do not count as used: a large ring must not raise the fence far above
-// the clock.
-func (g *Generator) extend() {
+	// Ask for a higher limit when half of the grant is used, so that a slow store costs nothing.
+	// Blocks in the ring do not count as used: a large ring must not raise the fence far above the
+	// clock.
 	if grant := g.keeper.Current(); grant != nil && g.begun() >= grant.Half {
 		g.keeper.Extend(grant.Limit + 1)
 	}
+	return blocks, nil
 }
 
 // admit returns nil if the generator may compose a block for delta, or the reason why not.

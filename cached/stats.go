@@ -37,30 +37,29 @@ type Stats struct {
 func (g *Generator) Stats() Stats {
 	now := g.keeper.Now()
 	g.running.Lock()
-	counts := g.ring.Counts()
-	last, begun := g.lastSecond, g.begun()
+	counts, last := g.ring.Counts(), g.lastSecond
 	g.running.Unlock()
-	s := g.keeper.Stats(last, now)
-	s.Window, s.WindowLasts = g.keeper.Window(max(begun, g.alloc.Delta(now)))
+	grant := g.keeper.Latest()
+	window, lasts := g.keeper.Window()
 	return Stats{
-		WorkerID:      s.WorkerID,
-		DatacenterID:  s.DatacenterID,
-		Guarantee:     s.Guarantee,
-		Limit:         s.Limit,
-		Window:        s.Window,
-		WindowLasts:   s.WindowLasts,
+		WorkerID:      grant.WorkerID,
+		DatacenterID:  g.cfg.DatacenterID,
+		Guarantee:     grant.Guarantee,
+		Limit:         grant.Limit,
+		Window:        window,
+		WindowLasts:   lasts,
 		Capacity:      g.ring.Slots() << g.alloc.Layout().SequenceBits,
 		Remaining:     int(counts.Remaining),
 		Issued:        int64(counts.Issued),
 		Retired:       int64(counts.Retired),
 		PaddingPasses: g.passes.Load(),
 		InlinePads:    g.inlinePads.Load(),
-		RejectedTakes: s.RejectedTakes,
+		RejectedTakes: g.keeper.Rejections.Load(),
 		RejectedPuts:  g.rejectedPuts.Load(),
-		Renewals:      s.Renewals,
-		RenewFailures: s.RenewFailures,
-		LastDelta:     s.LastDelta,
-		Ahead:         s.Ahead,
-		Expires:       s.Expires,
+		Renewals:      g.keeper.Renewals.Load(),
+		RenewFailures: g.keeper.Failures.Load(),
+		LastDelta:     last,
+		Ahead:         g.alloc.Time(last).Sub(now),
+		Expires:       g.alloc.Expires(),
 	}
 }

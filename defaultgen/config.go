@@ -37,14 +37,10 @@ type SequenceStart int
 const (
 	// Even spreads IDs over any number of shards up to a quarter of 2^SequenceBits, at any rate of
 	// IDs. A unit after a unit that issued more than half of its numbers begins with 0. Every other
-	// unit begins in the first quarter of the numbers, after the last number of the unit before or
-	// further ahead. Under continuous load a unit has all 2^SequenceBits IDs; the first busy unit
-	// has at least three quarters of them.
-	//
-	// If the number of shards is a power of two up to 2^SequenceBits / 128, at most 64, all shards
-	// get the same share. For larger powers of two that holds at a regular pace of at most one ID
-	// in a unit. For other numbers the shares differ by a few per cent, or as in a fair draw if
-	// that is more.
+	// unit begins in the first quarter of the numbers, at a number that follows from its time and
+	// the worker ID. Under continuous load a unit has all 2^SequenceBits IDs; the first busy unit
+	// has at least three quarters of them. The shares of the shards differ by a few per cent, or as
+	// in a fair draw if that is more.
 	Even SequenceStart = iota
 	// Zero: each unit begins with 0.
 	Zero
@@ -117,22 +113,19 @@ func (cfg Config) Validate() error {
 
 // resolve returns a Keeper that has not been started, and all mistakes.
 func (cfg Config) resolve() (*keeper.Keeper, error) {
-	s := keeper.Settings{
+	k, c := keeper.New(keeper.Settings{
 		Layout:        cfg.Layout,
 		Epoch:         cfg.Epoch,
 		DatacenterID:  cfg.DatacenterID,
 		Assigner:      cfg.Assigner,
+		AllowReuse:    cfg.AllowReuse || cfg.OnClockBack == Fail,
 		AssignTimeout: cfg.AssignTimeout,
 		Logger:        cfg.Logger,
 		Now:           cfg.Now,
 		Trace:         keeper.Trace(cfg.Trace),
 		Package:       "defaultgen",
 		Errors:        keeper.Errors{InvalidConfig: ErrInvalidConfig, Closed: ErrClosed, LeaseExhausted: ErrLeaseExhausted, TimeExhausted: ErrTimeExhausted},
-	}
-	if !cfg.AllowReuse && cfg.OnClockBack == GoOn {
-		s.ReuseAdvice = "choose OnClockBack Fail, which is safe when the clock does not go back across a restart"
-	}
-	k, c := keeper.New(s)
+	})
 	c.Check(cfg.OnClockBack == Fail || cfg.OnClockBack == GoOn, "OnClockBack", cfg.OnClockBack, "Fail, GoOn")
 	c.Check(cfg.SequenceStart == Even || cfg.SequenceStart == Zero, "SequenceStart", cfg.SequenceStart, "Even, Zero")
 	return k, c.Err()

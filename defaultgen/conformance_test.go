@@ -36,7 +36,7 @@ func TestConformance(t *testing.T) {
 			return defaultgen.NewContext(ctx, config(c))
 		},
 		Validate: func(c gentest.Config) error { return config(c).Validate() },
-		Stats:    func(g gentest.Generator) keeper.Stats { return keeper.Stats(g.(*defaultgen.Generator).Stats()) },
+		Stats:    func(g gentest.Generator) gentest.Stats { return gentest.Stats(g.(*defaultgen.Generator).Stats()) },
 		Off:      time.Second,
 		Misled:   1,
 	})

@@ -19,7 +19,10 @@ func (g *Generator) LockUnit() (end func()) {
 func (g *Generator) EndUnit() { g.endUnit() }
 
 // Used is described at EndUnit.
-func (g *Generator) Used() int64 { return g.used() }
+func (g *Generator) Used() int64 {
+	used, _ := g.deltas()
+	return used
+}
 
 // Add is the rest of a Fill that stalled after it had looked how many IDs the unit has left.
 func (g *Generator) Add(n int64) (first, got int64) { return g.unit.Load().add(n) }

@@ -56,25 +56,20 @@ func newContext(ctx context.Context, cfg Config, carried bool) (*Generator, erro
 	unitZero := &unit{last: k.Alloc.MaxSequence()}
 	unitZero.close() // it counts as used: no ID is 0
 	g.unit.Store(unitZero)
-	if err := k.Start(ctx, keeper.Hooks{Used: g.used, Oldest: g.oldest, Position: g.position, Ended: g.endUnit}); err != nil {
+	if err := k.Start(ctx, keeper.Hooks{Deltas: g.deltas, Oldest: g.oldest, Ended: g.endUnit}); err != nil {
 		return nil, err
 	}
 	g.clock.start(k.Now, carried, cfg.OnClockBack == GoOn)
 	g.now(k.Latest())
-	if err := g.awaitFirstUnit(ctx); err != nil {
+	grant := k.Latest()
+	if grant.First > g.alloc.MaxDelta() {
+		return nil, errors.Join(k.Exhausted(), g.Close())
+	}
+	// An earlier process may have used the worker ID in the current unit.
+	if err := k.AwaitFirst(ctx, min(g.alloc.Time(grant.First).Sub(k.Now()), g.alloc.Layout().Unit)); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
-	k.AnnounceEnd(k.Alloc.Delta(k.Now()))
 	return g, nil
-}
-
-// awaitFirstUnit waits out the unit in which an earlier process may have used the worker ID.
-func (g *Generator) awaitFirstUnit(ctx context.Context) error {
-	grant := g.keeper.Latest()
-	if grant.First > g.alloc.MaxDelta() {
-		return g.keeper.Exhausted()
-	}
-	return g.keeper.AwaitFirst(ctx, min(g.alloc.Time(grant.First).Sub(g.keeper.Now()), g.alloc.Layout().Unit))
 }
 
 // Parse returns the fields of an ID of this layout and epoch; see [bitsalloc.Allocator.Parse].
@@ -95,11 +90,6 @@ func (g *Generator) Invalidate() { g.keeper.Invalidate() }
 // its context. After it, and in calls that wait, callers get ErrClosed. Close returns the error of
 // the release, and the same error when called again. A func of Trace must not call it.
 func (g *Generator) Close() error { return g.closer.Close(g.keeper.Close) }
-
-// position returns the delta of the current unit, or of the clock if that is ahead.
-func (g *Generator) position(*keeper.Grant) int64 {
-	return max(g.unit.Load().delta, g.alloc.Delta(g.keeper.Now()))
-}
 
 // now reads the clock. Under GoOn the clock goes on from the highest reading that the grant covers.
 // A reading that is wrong by years is beyond the grant: it leads to no ID and is not kept.

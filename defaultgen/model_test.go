@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gentest"
 )
@@ -61,7 +62,7 @@ func (m *model) next(now time.Time) (delta, sequence int64, err error) {
 	}
 	even, all := int64(0), m.maxSequence+1
 	if m.sequence-m.start+1 <= all/2 {
-		even = (m.sequence + 1) % max(all/4, 1) // a sequence this short has no strides
+		even = generator.Scatter(current+1, m.cfg.Layout.SequenceBits) / 4 // of worker ID 1
 	}
 	starts := [...]int64{even, 0}
 	return current, starts[m.cfg.SequenceStart], nil

@@ -102,7 +102,6 @@ func (g *Generator) claim(want int64) (first, n int64, err error) {
 		now := g.now(grant)
 		delta, err := g.deltaAt(now.time, u, grant)
 		if err == nil && delta != u.delta {
-			g.keeper.AnnounceEnd(delta) // once per unit, off the path of the other IDs
 			if u = g.enter(u, grant, delta); u == nil {
 				continue
 			}

@@ -27,6 +27,20 @@ type Stats struct {
 
 // Stats returns a snapshot. It does not slow down callers of Next.
 func (g *Generator) Stats() Stats {
-	now := g.keeper.Now()
-	return Stats(g.keeper.Stats(g.unit.Load().delta, now))
+	now, last, grant := g.keeper.Now(), g.unit.Load().delta, g.keeper.Latest()
+	window, lasts := g.keeper.Window()
+	return Stats{
+		WorkerID:      grant.WorkerID,
+		DatacenterID:  g.cfg.DatacenterID,
+		Guarantee:     grant.Guarantee,
+		Limit:         grant.Limit,
+		Window:        window,
+		WindowLasts:   lasts,
+		RejectedTakes: g.keeper.Rejections.Load(),
+		Renewals:      g.keeper.Renewals.Load(),
+		RenewFailures: g.keeper.Failures.Load(),
+		LastDelta:     last,
+		Ahead:         g.alloc.Time(last).Sub(now),
+		Expires:       g.alloc.Expires(),
+	}
 }

@@ -3,6 +3,7 @@ package defaultgen
 import (
 	"sync/atomic"
 
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
 )
 
@@ -18,11 +19,10 @@ type unit struct {
 	start      int64 // the first sequence number
 	last       int64 // the highest sequence number
 	generation uint64
-	strides    int64 // counts the units that began a stride ahead; see Even
 	// until is the reading of the monotonic clock from which on a take reads the wall clock first;
 	// 0 with a clock of the user, since every take reads that.
 	until atomic.Int64
-	_     [8]byte
+	_     [16]byte
 
 	next atomic.Int64 // the next sequence number; apart from the other fields, which all takes read
 	_    [56]byte
@@ -50,7 +50,7 @@ func (u *unit) close() int64 { return u.next.Swap(u.last+1) - 1 }
 // enter makes delta the current unit under grant and returns it, or nil when another unit or grant
 // has become current since u and grant were loaded.
 //
-// The mutex excludes endUnit and used, which the keeper calls after it has changed the lease: they
+// The mutex excludes endUnit and deltas, which the keeper calls after it has changed the lease: they
 // see the unit that was entered under the old lease, or enter sees the new lease.
 func (g *Generator) enter(u *unit, grant *keeper.Grant, delta int64) *unit {
 	g.mu.Lock()
@@ -59,9 +59,8 @@ func (g *Generator) enter(u *unit, grant *keeper.Grant, delta int64) *unit {
 		return nil
 	}
 	next := &unit{delta: delta, base: g.keeper.FirstID(delta, grant.WorkerID), generation: grant.Generation, last: g.alloc.MaxSequence()}
-	last := u.close()
-	if g.cfg.SequenceStart == Even {
-		next.start, next.strides = u.evenStart(last, next.last+1)
+	if issued := u.close() - u.start + 1; g.cfg.SequenceStart == Even && issued <= (next.last+1)/2 {
+		next.start = generator.Scatter(delta+grant.WorkerID, g.alloc.Layout().SequenceBits) / 4
 	}
 	next.next.Store(next.start)
 	g.unit.Store(next)
@@ -75,11 +74,13 @@ func (g *Generator) endUnit() {
 	g.unit.Load().close()
 }
 
-// used returns the delta of the current unit.
-func (g *Generator) used() int64 {
+// deltas returns the delta of the current unit, and that or the delta of the clock if that is ahead.
+func (g *Generator) deltas() (used, position int64) {
+	now := g.alloc.Delta(g.keeper.Now())
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.unit.Load().delta
+	used = g.unit.Load().delta
+	return used, max(used, now)
 }
 
 // oldest moves an idle generator on to the unit before the clock's, and returns the delta of the
@@ -91,29 +92,5 @@ func (g *Generator) oldest() int64 {
 			g.enter(u, grant, delta)
 		}
 	}
-	return g.used()
-}
-
-// evenStart returns the first sequence number of the unit after u, from which last was the last
-// number taken, and the strides of that unit, in a layout of ids sequence numbers.
-//
-// Continuing after the last number alone would be even for powers of two only. At a regular pace of
-// IDs, each ID is a fixed number greater than the ID before. If the number of shards divides that
-// number, such as 3 at one ID a second in the default layout, all IDs go to one shard until the
-// sequence wraps around. So a unit also begins a stride further ahead than the unit before. Strides
-// are multiples of a power of two: the low bits still count without a gap.
-func (u *unit) evenStart(last, ids int64) (start, strides int64) {
-	issued := last - u.start + 1
-	if issued == 0 {
-		return u.start, u.strides
-	}
-	if issued > ids/2 {
-		return 0, u.strides
-	}
-	start, strides = last+1, u.strides
-	if stride := min(64, max(ids/128, 1)); issued < stride {
-		strides++
-		start += strides * stride
-	}
-	return start % max(ids/4, 1), strides
+	return g.unit.Load().delta
 }

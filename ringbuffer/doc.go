@@ -17,7 +17,7 @@
 // A slot belongs to the producer (CanPut) when its block is used up, next > last, and to the takers
 // (CanTake) otherwise. No separate flag is stored. The producer stores a new block into a free
 // slot. Blocks are immutable except for next and are never reused, so a pointer to a block is never
-// out of date. A taker that finds the current block used up makes the block of the following slot
+// out of date. A call that finds the current block used up makes the block of the following slot
 // current, and calls the hand-over func.
 //
 // # Guarantees

@@ -44,22 +44,20 @@ func (m *model) put(first, last int64) bool {
 }
 
 // skip goes on to the oldest block that has IDs, as every take does before it takes.
-func (m *model) skip(report bool) bool {
+func (m *model) skip() bool {
 	for m.current < 0 || len(m.blocks[m.current]) == 0 {
 		if m.current+1 == len(m.blocks) {
 			return false
 		}
 		m.current++
-		if report {
-			m.handover = append(m.handover, len(m.blocks)-m.current)
-		}
+		m.handover = append(m.handover, len(m.blocks)-m.current)
 	}
 	return true
 }
 
 // take takes up to n IDs of the oldest block.
 func (m *model) take(n int) []int64 {
-	if !m.skip(true) {
+	if !m.skip() {
 		return nil
 	}
 	return m.takeFrom(m.current, n)
@@ -78,7 +76,7 @@ func (m *model) takeFrom(block, n int) []int64 {
 }
 
 func (m *model) retire(last int64) (n int) {
-	for m.skip(false) && m.blocks[m.current][0] <= last {
+	for m.skip() && m.blocks[m.current][0] <= last {
 		m.blocks[m.current] = m.blocks[m.current][1:]
 		n++
 	}
@@ -136,13 +134,13 @@ func (p *pair) step(op byte) {
 		p.put(arg)
 	case 1:
 		if arg%2 == 1 {
-			if got, want := p.r.Empty(), !p.m.skip(true); got != want {
+			if got, want := p.r.Empty(), !p.m.skip(); got != want {
 				p.t.Fatalf("Empty() = %t, want %t", got, want)
 			}
 			return
 		}
 		want := int64(0)
-		if p.m.skip(false) {
+		if p.m.skip() {
 			want = p.m.blocks[p.m.current][0]
 		}
 		if got := p.r.Peek(); got != want {

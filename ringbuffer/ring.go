@@ -33,7 +33,7 @@ const maxSlots = 1 << 24
 
 // New returns an empty ring with the given number of slots, a power of two from 2 to 2^24, each for
 // one block; another number gives [ErrInvalidSize]. handover, unless nil, is called once per block,
-// not per ID: by the taker that finds a block used up and begins the next one, with the number of
+// not per ID: by the call that finds a block used up and begins the next one, with the number of
 // blocks in the ring including the new one. It must not block.
 func New(slots int, handover func(left int)) (*Ring, error) {
 	if slots < 2 || slots > maxSlots || slots&(slots-1) != 0 {
@@ -51,17 +51,20 @@ func (r *Ring) slot(index uint64) *atomic.Pointer[Block] {
 	return &r.slots[index&uint64(len(r.slots)-1)]
 }
 
-// advance makes the block after b current, unless another goroutine has done so; b is used up. more
-// is false when the ring is empty; moved is true when this call has changed current.
-func (r *Ring) advance(b *Block) (more, moved bool) {
+// next makes the block after b current, unless another goroutine has done so; b is used up. It
+// returns false when the ring is empty.
+func (r *Ring) next(b *Block) bool {
 	next := r.slot(b.index + 1).Load()
 	if next == nil || next.index != b.index+1 {
 		// Either Put has not filled the slot with the next block yet: then b is still current, and
 		// the ring was empty when the slot was loaded. Or the slot has been filled again since:
 		// then current has moved on.
-		return r.current.Load() != b, false
+		return r.current.Load() != b
 	}
-	return true, r.current.CompareAndSwap(b, next)
+	if r.current.CompareAndSwap(b, next) && r.handover != nil {
+		r.handover(int(min(r.tail.Load()-next.index, uint64(len(r.slots)))))
+	}
+	return true
 }
 
 // cacheLine, in bytes, keeps written words apart from words that other goroutines read. A line has
@@ -174,26 +177,7 @@ func (r *Ring) TakeBlock(n int) (first int64, got int, ok bool) {
 
 // Empty reports whether the ring has no ID, for takers. It is exact as a take is: if it returns
 // true, the ring was empty at an instant of the call, and if false, it had an ID.
-func (r *Ring) Empty() bool {
-	for {
-		b := r.current.Load()
-		if b.left() > 0 {
-			return false
-		}
-		if !r.next(b) {
-			return true
-		}
-	}
-}
-
-// next is advance for a taker. It returns false when the ring is empty.
-func (r *Ring) next(b *Block) bool {
-	more, moved := r.advance(b)
-	if moved && r.handover != nil {
-		r.handover(int(min(r.tail.Load()-(b.index+1), uint64(len(r.slots)))))
-	}
-	return more
-}
+func (r *Ring) Empty() bool { return r.oldest() == nil }
 
 // Put adds the block of the IDs from first to last, or returns false when no slot is free. One
 // goroutine at a time may call Put, Retire and Peek. first must be above 0 and above all IDs put
@@ -259,15 +243,14 @@ func (r *Ring) Peek() int64 {
 }
 
 // oldest makes the oldest block that has IDs the current block, and returns it, or nil when the
-// ring is empty. It does not call the hand-over func: the producer, which calls oldest, checks the
-// free slots itself.
+// ring is empty.
 func (r *Ring) oldest() *Block {
 	for {
 		b := r.current.Load()
 		if b.left() > 0 {
 			return b
 		}
-		if more, _ := r.advance(b); !more {
+		if !r.next(b) {
 			return nil
 		}
 	}

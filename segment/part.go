@@ -52,8 +52,8 @@ func (g *Generator) newPart(index int, source Source) *part {
 	return p
 }
 
-// handover is called by the taker that begins a range. It passes the turn to the next source, and
-// wakes the goroutine of run: a range ahead is missing now.
+// handover is called when a range begins. It passes the turn to the next source, and wakes the
+// goroutine of run: a range ahead is missing now.
 func (p *part) handover(int) {
 	p.g.turn.Store(int64(p.index + 1))
 	generator.Signal(p.wake)

@@ -24,13 +24,6 @@ const (
 // Recovering reports whether [Recover] has started and not finished. Claims are rejected meanwhile.
 func (m Meta) Recovering() bool { return strings.HasPrefix(m.Token, recoveringPrefix) }
 
-// recovered returns the lead of the recovery that is under way, or -1.
-func (m Meta) recovered() int64 {
-	lead := int64(-1)
-	_, _ = fmt.Sscanf(m.Token, recoveringFormat, &lead)
-	return lead
-}
-
 // Recover makes the namespace of a store safe again after the store went back to an earlier state,
 // by a restore from a backup or by a failover that lost commits. It raises every fence to lead
 // above its value or above the present time, whichever is later, and takes every row from its
@@ -85,7 +78,11 @@ func (r *recovery) run(lead time.Duration) error {
 	if err := r.raiseRows(); err != nil {
 		return err
 	}
-	return r.end()
+	// Allow claims again. Another call may have ended the recovery.
+	if _, err := r.swapMeta(r.meta, ""); err != nil || !r.meta.Recovering() {
+		return err
+	}
+	return errors.New("another recovery has begun meanwhile; call Recover again")
 }
 
 // raiseMeta runs first: rows that are created later start above the fence of the namespace. Its
@@ -105,7 +102,9 @@ func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
 		}
 		r.meta, r.now, r.max = next, alloc.Delta(now), alloc.MaxDelta()
 		r.lead = int64((lead + next.Layout.Unit - 1) / next.Layout.Unit)
-		if begun := next.recovered(); r.lead <= begun && next.Identity == r.identity {
+		begun := int64(-1) // the lead of the recovery that is under way
+		_, _ = fmt.Sscanf(next.Token, recoveringFormat, &begun)
+		if r.lead <= begun && next.Identity == r.identity {
 			r.lead = begun
 			return nil
 		}
@@ -114,15 +113,6 @@ func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
 			return err
 		}
 	}
-}
-
-// end allows claims on the namespace again. Another call may have ended the recovery.
-func (r *recovery) end() error {
-	_, err := r.swapMeta(r.meta, "")
-	if err == nil && r.meta.Recovering() {
-		return errors.New("another recovery has begun meanwhile; call Recover again")
-	}
-	return err
 }
 
 // swapMeta replaces the meta row that was read by next, with a new version and a new token, and
@@ -137,7 +127,8 @@ func (r *recovery) swapMeta(next Meta, prefix string) (bool, error) {
 	return r.meta.Same(next), nil
 }
 
-// raiseRows raises the fences of all rows, and creates the rows that are missing.
+// raiseRows raises the fences of all rows, and creates the rows that are missing. It stores the
+// recovery's token in each row, which expires at once and counts as free.
 func (r *recovery) raiseRows() error {
 	found, err := r.store.List(r.ctx)
 	if err != nil {
@@ -151,23 +142,15 @@ func (r *recovery) raiseRows() error {
 		rows[row.WorkerID] = row
 	}
 	for _, number := range slices.Sorted(maps.Keys(rows)) {
-		if err := r.raiseRow(number, rows[number]); err != nil {
-			return fmt.Errorf("row %d: %w", number, err)
-		}
-	}
-	return nil
-}
-
-// raiseRow stores the recovery's token in the row. The row expires at once and counts as free.
-func (r *recovery) raiseRow(number int64, row Row) (err error) {
-	for row.Token != r.meta.Token {
-		next := row
-		next.WorkerID = number
-		next.Version++ // or a holder could take the fence for its own renewal
-		next.Fence = max(r.above(row.Fence), r.meta.Fence)
-		next.Token, next.Identity = r.meta.Token, r.identity
-		if row, err = swapRow(r.ctx, r.store, row, next, 0); err != nil {
-			return err
+		for row := rows[number]; row.Token != r.meta.Token; {
+			next := row
+			next.WorkerID = number
+			next.Version++ // or a holder could take the fence for its own renewal
+			next.Fence = max(r.above(row.Fence), r.meta.Fence)
+			next.Token, next.Identity = r.meta.Token, r.identity
+			if row, err = swapRow(r.ctx, r.store, row, next, 0); err != nil {
+				return fmt.Errorf("row %d: %w", number, err)
+			}
 		}
 	}
 	return nil

@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"time"
-
-	"github.com/uidring/uidring/internal/storecall"
 )
 
 const (
@@ -34,7 +32,6 @@ func retry(ctx context.Context, call func() error, passes func(error) bool) (tri
 			break
 		}
 		cause = err
-		storecall.Failed(ctx, err)
 		pause = min(2*pause, longestPause)
 	}
 	// A dial may reach the deadline of ctx a moment before ctx ends.

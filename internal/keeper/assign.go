@@ -18,11 +18,11 @@ var errInvalidated = errors.New("keeper: invalidated")
 // was read: a copy of the process may have the lease, too.
 func (k *Keeper) assign(ctx context.Context, count int) error {
 	k.abandon()
-	lease, grant, err := k.ask(ctx)
+	lease, err := k.ask(ctx)
 	if err != nil {
 		return err
 	}
-	registration, grant, err := k.admit(grant)
+	registration, grant, err := k.admit(lease.Grant())
 	if err != nil {
 		return errors.Join(err, k.release(ctx, lease, 0))
 	}
@@ -31,74 +31,58 @@ func (k *Keeper) assign(ctx context.Context, count int) error {
 	k.refused = 0
 	k.want.Store(0) // it was for an earlier lease
 	next := k.begin(grant)
-	if !k.publish(next, count) {
+	k.ending.Lock()
+	if k.invalidated != count {
+		k.ending.Unlock()
 		return errInvalidated
 	}
-	k.logAssigned(next)
-	generator.Report(k.Logger, "LeaseAssigned", k.Trace.LeaseAssigned, next.Grant)
-	k.changed.Wake()
-	return nil
-}
-
-// logAssigned writes the record by which operators find out later who issued an ID.
-func (k *Keeper) logAssigned(g *Grant) {
-	record := []any{"library", "uidring", "worker", g.WorkerID, "datacenter", k.DatacenterID, "guarantee", g.Guarantee.String(),
+	k.latest.Store(next)
+	k.current.Store(next)
+	k.ending.Unlock()
+	// Operators find out by this record later who issued an ID.
+	record := []any{"library", "uidring", "worker", next.WorkerID, "datacenter", k.DatacenterID, "guarantee", next.Guarantee.String(),
 		"layout", k.Alloc.Layout().String(), "ends", k.Alloc.Expires().Format(time.DateOnly)}
-	if l, ok := k.lease.(interface{ Namespace() string }); ok && l.Namespace() != "" {
+	if l, ok := lease.(interface{ Namespace() string }); ok && l.Namespace() != "" {
 		record = append(record, "namespace", l.Namespace())
 	}
 	k.Logger.Info("worker ID assigned", record...)
-}
-
-// guarded runs a method of the user's assigner or lease, and returns a panic as an error.
-func guarded(method string, f func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("assigner: panic in %s: %v", method, p)
-		}
-	}()
-	return f()
+	k.announce(next)
+	generator.Report(k.Logger, "LeaseAssigned", k.Trace.LeaseAssigned, next.Grant)
+	k.changed.Wake()
+	return nil
 }
 
 // release releases a lease within the timeout.
 func (k *Keeper) release(ctx context.Context, lease assigner.Lease, used int64) error {
 	ctx, cancel := context.WithTimeout(ctx, k.AssignTimeout)
 	defer cancel()
-	return guarded("Release", func() error { return lease.Release(ctx, used) })
+	return lease.Release(ctx, used)
 }
 
 // abandon calls Abandon on the lease, if it has that method: it is no longer held.
 func (k *Keeper) abandon() {
 	if l, ok := k.lease.(interface{ Abandon() }); ok {
-		_ = guarded("Abandon", func() error { l.Abandon(); return nil })
+		l.Abandon()
 	}
 }
 
-// ask gets a lease and its grant from the user's assigner within the timeout. It returns a panic of
-// the assigner or of the clock as an error. It reads the clock last if the assigner has not: the
-// monotonic clock, which counts from the reading on, may have stood still during the call.
-func (k *Keeper) ask(ctx context.Context) (lease assigner.Lease, grant assigner.Grant, err error) {
+// ask gets a lease from the user's assigner within the timeout. It reads the clock last if the
+// assigner has not: the monotonic clock, which counts from the reading on, may have stood still
+// during the call.
+func (k *Keeper) ask(ctx context.Context) (assigner.Lease, error) {
 	call, cancel := context.WithTimeout(ctx, k.AssignTimeout)
 	defer cancel()
 	k.reading.Store(nil)
-	err = guarded("Assign", func() (err error) {
-		lease, err = k.Assigner.Assign(call, k.domain())
-		switch {
-		case err != nil:
-			return err
-		case lease == nil:
-			return fmt.Errorf("%w: the assigner returned neither a lease nor an error", assigner.ErrWorkerUnknown)
-		}
-		grant = lease.Grant()
-		if k.reading.Load() == nil {
-			k.delta()
-		}
-		return nil
-	})
-	if err != nil && call.Err() != nil && ctx.Err() == nil {
-		err = fmt.Errorf("no answer within AssignTimeout, %v: %w", k.AssignTimeout, err)
+	lease, err := k.Assigner.Assign(call, k.domain())
+	switch {
+	case err != nil && call.Err() != nil && ctx.Err() == nil:
+		return nil, fmt.Errorf("no answer within AssignTimeout, %v: %w", k.AssignTimeout, err)
+	case err == nil && lease == nil:
+		return nil, fmt.Errorf("%w: the assigner returned neither a lease nor an error", assigner.ErrWorkerUnknown)
+	case err == nil && k.reading.Load() == nil:
+		k.delta()
 	}
-	return lease, grant, err
+	return lease, err
 }
 
 // delta reads the user's clock. It is Domain.Now.
@@ -136,16 +120,4 @@ func (k *Keeper) begin(grant assigner.Grant) *Grant {
 	}
 	next.grow(max(next.First-1, next.Delta), grant.Limit, k.Alloc.Layout().Unit)
 	return next
-}
-
-// publish makes next the current lease, unless Invalidate has been called since count was read.
-func (k *Keeper) publish(next *Grant, count int) bool {
-	k.ending.Lock()
-	defer k.ending.Unlock()
-	if k.invalidated != count {
-		return false
-	}
-	k.latest.Store(next)
-	k.current.Store(next)
-	return true
 }

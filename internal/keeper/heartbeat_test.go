@@ -15,7 +15,6 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/keeper"
-	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
@@ -158,8 +157,9 @@ func TestLogRecords(t *testing.T) {
 		r.release = func(context.Context, int64) error { return answer }
 		r.openWith(t, s)
 		time.Sleep(3 * time.Minute)
-		r.AnnounceEnd(1<<28 - 1)
-		r.AnnounceEnd(1<<28 - 1)
+		r.used.Store(1<<28 - 1)
+		time.Sleep(2 * time.Minute)
+		r.used.Store(0)
 		r.Invalidate()
 		synctest.Wait()
 		_ = r.Close()
@@ -172,8 +172,10 @@ level=INFO msg="worker ID: the store answers again" worker=1
 level=ERROR msg="panic in Trace.LeaseKept" panic="a mistake" stack="(of a goroutine)"
 level=ERROR msg="worker ID lost" worker=1 error="assigner: worker row lost: taken over by \"b\""
 level=WARN msg="waiting for a worker ID" retry=40s error="assigner: worker ID in quarantine: the store is another one, retry after 40s"
+level=ERROR msg="worker ID: callers get no IDs" worker=1 calls="Next returns ErrLeaseExhausted, NextContext waits" remedy="bring the store back; do not restart processes, since a start needs the store" error="assigner: worker ID in quarantine: the store is another one, retry after 40s"
 level=INFO msg="worker ID assigned" library=uidring worker=3 datacenter=0 guarantee=fresh layout=28/0/30/5@1s ends=2034-07-04
 level=WARN msg="the delta field is used up within a year" expires=2034-07-04T21:24:16.000Z layout=28/0/30/5@1s
+level=WARN msg="ID time runs ahead of the clock" ahead=74565h20m0s layout=28/0/30/5@1s remedy="a layout with more sequence bits, or MaxAhead to bound it"
 level=INFO msg="worker ID invalidated" worker=3
 level=INFO msg="worker ID assigned" library=uidring worker=4 datacenter=0 guarantee=fresh layout=28/0/30/5@1s ends=2034-07-04
 level=WARN msg="worker ID not released" worker=4 error="connection refused"
@@ -200,49 +202,24 @@ func TestOutageIsLogged(t *testing.T) {
 		}
 		r.first = 1
 		r.openWith(t, s)
-		_ = r.Shortage()
+		r.ahead.Store(r.Current().Limit + 1)
 		time.Sleep(30 * time.Second)
 		down.Store(true)
 		r.ahead.Store(60)
 		log.Read()
-		time.Sleep(100 * time.Second)
-		for range 1000 {
-			_ = r.Shortage()
-			time.Sleep(10 * time.Millisecond)
-		}
+		time.Sleep(40 * time.Second)
+		same(t, log.Read(), `level=WARN msg="worker ID: call to the store failed" worker=1 error="connection refused" ids_for=30s ids_until=2000-01-01T00:01:15Z`)
+		r.ahead.Store(r.Current().Limit)
+		time.Sleep(time.Minute)
 		down.Store(false)
 		time.Sleep(10 * time.Second)
-		_ = r.Shortage()
-		synctest.Wait()
-		same(t, log.Read(), strings.Split(`level=WARN msg="worker ID: call to the store failed" worker=1 error="connection refused" ids_for=30s ids_until=2000-01-01T00:01:15Z
-level=ERROR msg="worker ID: callers get no IDs" worker=1 calls="Next returns ErrLeaseExhausted, NextContext waits" remedy="bring the store back; do not restart processes, since a start needs the store" error="connection refused"
+		same(t, log.Read(), strings.Split(`level=ERROR msg="worker ID: callers get no IDs" worker=1 calls="Next returns ErrLeaseExhausted, NextContext waits" remedy="bring the store back; do not restart processes, since a start needs the store" error="connection refused"
 level=INFO msg="worker ID: the store answers again" worker=1`, "\n")...)
 		down.Store(true) // again
+		r.ahead.Store(r.Current().Limit)
 		time.Sleep(time.Minute)
-		_ = r.Shortage()
-		synctest.Wait()
 		if lines := log.Read(); len(lines) != 2 || !strings.HasPrefix(lines[1], `level=ERROR msg="worker ID: callers get no IDs"`) {
 			t.Errorf("records of a second outage: %q", lines)
 		}
 	})
-}
-
-// A start without an answer names the reason after a second, if the store has told one.
-func TestSlowStartIsLogged(t *testing.T) {
-	for name, failure := range map[string]error{"the store has not answered yet": nil, "connection refused": errors.New("connection refused")} {
-		bubble(t, func(t *testing.T, r *rig) {
-			var log testkit.Recorder
-			s := r.settings()
-			s.Logger, s.Trace = log.TextLogger(), keeper.Trace{}
-			r.assign = func(ctx context.Context, n int) (assigner.Grant, error) {
-				if failure != nil {
-					storecall.Failed(ctx, failure)
-				}
-				time.Sleep(1500 * time.Millisecond)
-				same(t, log.Read(), fmt.Sprintf("level=WARN msg=\"waiting for a worker ID\" error=%q", name))
-				return r.fresh(n), nil
-			}
-			r.openWith(t, s)
-		})
-	}
 }

@@ -35,7 +35,7 @@ type rig struct {
 	ahead   atomic.Int64 // the position, if it is ahead of used
 	timeout time.Duration
 	first   int64 // worker ID of the first grant
-	advice  string
+	strict  bool  // AllowReuse is not set
 	start   time.Time
 }
 
@@ -86,16 +86,15 @@ func (r *rig) settings() keeper.Settings {
 			RenewFailed:   func(error) { r.Note("failed") },
 			LeaseKept:     func(workerID int64) { r.Note("kept %d", workerID-r.first) },
 		},
-		Package:     "keeper",
-		Errors:      keeper.Errors{LeaseExhausted: errShortage},
-		ReuseAdvice: r.advice,
+		Package:    "keeper",
+		Errors:     keeper.Errors{LeaseExhausted: errShortage},
+		AllowReuse: !r.strict,
 	}
 }
 
 func (r *rig) hooks() keeper.Hooks {
 	return keeper.Hooks{
-		Used:     r.used.Load,
-		Position: func(*keeper.Grant) int64 { return max(r.used.Load(), r.ahead.Load()) },
+		Deltas: func() (int64, int64) { return r.used.Load(), max(r.used.Load(), r.ahead.Load()) },
 		Ended: func() {
 			if r.ended != nil {
 				r.ended()
@@ -154,6 +153,5 @@ func renewSlowly(r *rig) {
 
 // counts returns how many renewals succeeded, and how many calls to the store failed.
 func (r *rig) counts() (renewals, failures int64) {
-	s := r.Stats(0, time.Now())
-	return s.Renewals, s.RenewFailures
+	return r.Renewals.Load(), r.Failures.Load()
 }

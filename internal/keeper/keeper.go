@@ -49,15 +49,13 @@ import (
 // Hooks are the generator that a worker ID is kept for. The goroutine of the Keeper, Invalidate and
 // Close call them; they must not block for long.
 type Hooks struct {
-	// Used returns the highest delta of which IDs exist, in a ring or issued, after waiting for a
-	// padding pass in progress.
-	Used func() int64
+	// Deltas returns, after waiting for a padding pass in progress, the highest delta of which IDs
+	// exist, in a ring or issued, and the highest delta of which IDs are issued, or the generator's
+	// clock if that is ahead.
+	Deltas func() (used, position int64)
 	// Oldest returns the lowest delta of which the generator may still issue an ID. It may first drop
 	// older IDs, and skip deltas that the clock has passed.
 	Oldest func() int64
-	// Position returns the highest delta of which IDs are issued, or the generator's clock if that
-	// is ahead.
-	Position func(*Grant) int64
 	// Ended is called when a lease is withdrawn: at Invalidate, at Close, and at a loss that leaves
 	// no grant to use up. When it returns, the generator composes and issues no more IDs under that
 	// lease.
@@ -85,14 +83,14 @@ type Keeper struct {
 	delay        time.Duration // backoff before the next try, after a failure
 	refused      time.Duration // backoff before the next request is sent, after a refused one
 	reported     string        // the failure logged last: outage, or the kind of the error waited for; "" after a success
+	short        bool          // the log says that callers get no IDs
+	ends, leads  bool          // the log has the warnings of announce
 	highest      int64         // highest limit of all leases so far: no delta above it has been used
 
-	renewals, failures, rejected atomic.Int64
-	lastErr                      atomic.Pointer[error] // the error of the last call to the store; nil if it succeeded
-	warned                       atomic.Bool           // of the end of the layout
-	warnFrom                     int64                 // the first delta at which less than a year is left
+	// For Stats: renewals that succeeded, calls to the store that failed, and errors of takes.
+	Renewals, Failures, Rejections atomic.Int64
 
-	supply atomic.Int32 // whether the store answers, and whether callers get IDs
+	lastErr atomic.Pointer[error] // the error of the last call to the store; nil if it succeeded
 
 	want atomic.Int64 // the highest delta that Extend asked for since the last renewal; 0: none
 
@@ -131,20 +129,14 @@ func (k *Keeper) Current() *Grant { return k.current.Load() }
 // Latest returns the last grant that Current has returned.
 func (k *Keeper) Latest() *Grant { return k.latest.Load() }
 
-// Shortage returns ErrLeaseExhausted of the package, and says why no grant covers the next unit. In
-// an outage the first call leads to a log record.
+// Shortage returns ErrLeaseExhausted of the package, and says why no grant covers the next unit.
 func (k *Keeper) Shortage() error {
-	if k.supply.CompareAndSwap(fails, short) {
-		generator.Signal(k.wake)
-	}
-	reason := fmt.Sprintf("may be used up to delta %d", k.latest.Load().Limit)
-	switch grant := k.current.Load(); {
-	case grant == nil:
+	grant := k.latest.Load()
+	reason := fmt.Sprintf("may be used up to delta %d", grant.Limit)
+	if k.current.Load() == nil {
 		reason = "is no longer held"
-	case grant.lost:
-		reason = fmt.Sprintf("is no longer held, and its grant ends at delta %d", grant.Limit)
 	}
-	err := fmt.Errorf("%w: worker ID %d %s", k.Errors.LeaseExhausted, k.latest.Load().WorkerID, reason)
+	err := fmt.Errorf("%w: worker ID %d %s", k.Errors.LeaseExhausted, grant.WorkerID, reason)
 	if last := k.lastErr.Load(); last != nil {
 		return fmt.Errorf("%w; last answer of the store: %w", err, *last)
 	}
@@ -184,7 +176,7 @@ func (k *Keeper) Close() error {
 	k.ran.Wait()
 	grant := k.current.Swap(nil)
 	k.hooks.Ended()
-	used := k.hooks.Used()
+	used, _ := k.hooks.Deltas()
 	k.registration.End(used)
 	if grant == nil || grant.lost {
 		k.abandon()

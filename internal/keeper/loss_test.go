@@ -134,7 +134,7 @@ func TestShortageNamesTheLimitAndTheLastAnswer(t *testing.T) {
 	})
 	bubble(t, func(t *testing.T, r *rig) {
 		loseFenced(t, r, ending{limit: 100, before: func(context.Context, *atomic.Bool) { time.Sleep(time.Second) }})
-		const lost = "is no longer held, and its grant ends at delta 100; last answer of the store: "
+		const lost = "may be used up to delta 100; last answer of the store: "
 		check(t, r, lost+"assigner: worker row lost: row 1 has been taken over")
 		time.Sleep(time.Minute)
 		check(t, r, lost+"store is down")

@@ -16,28 +16,23 @@ func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 	ctx, cancel := context.WithTimeout(ctx, min(k.AssignTimeout, renewTimeout))
 	defer cancel()
 	if l, ok := k.lease.(interface{ SetOldest(int64) }); ok {
-		_ = guarded("SetOldest", func() error { l.SetOldest(k.hooks.Oldest()); return nil })
+		l.SetOldest(k.hooks.Oldest())
 	}
-	used, position := k.hooks.Used(), k.hooks.Position(held)
+	used, position := k.hooks.Deltas()
 	used = min(used, position, k.highest)
 	want := k.want.Load()
-	var grant assigner.Grant
-	err := guarded("Renew", func() error {
-		if err := k.lease.Renew(ctx, used, max(position, want)); err != nil {
-			return err
-		}
-		if grant = k.lease.Grant(); grant.WorkerID != held.WorkerID {
-			return fmt.Errorf("%w: a renewal of worker ID %d has returned worker ID %d", assigner.ErrWorkerRowLost, held.WorkerID, grant.WorkerID)
-		}
-		return nil
-	})
+	err := k.lease.Renew(ctx, used, max(position, want))
+	grant := k.lease.Grant()
+	if err == nil && grant.WorkerID != held.WorkerID {
+		err = fmt.Errorf("%w: a renewal of worker ID %d has returned worker ID %d", assigner.ErrWorkerRowLost, held.WorkerID, grant.WorkerID)
+	}
 	if errors.Is(err, assigner.ErrWorkerRowLost) {
-		k.lose(held, err)
+		k.lose(held, grant, err)
 	}
 	if err != nil {
 		return err
 	}
-	k.renewals.Add(1)
+	k.Renewals.Add(1)
 	k.highest = max(k.highest, grant.Limit)
 	k.want.CompareAndSwap(want, 0) // a generator that still needs a refused delta asks again
 	if grant.Limit >= want {
@@ -50,7 +45,8 @@ func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 	}
 	renewed := *held
 	renewed.grow(position, grant.Limit, k.Alloc.Layout().Unit) // nothing else of a grant may change
-	if k.current.CompareAndSwap(held, &renewed) {              // fails after Invalidate
+	k.announce(&renewed)
+	if k.current.CompareAndSwap(held, &renewed) { // fails after Invalidate
 		k.latest.Store(&renewed)
 		if k.refused > 0 || renewed.Limit != held.Limit {
 			k.changed.Wake()
@@ -59,19 +55,28 @@ func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 	return nil
 }
 
-// lose records that the lease of the grant held has ended. The part of the grant that may still be
-// used stays current.
-func (k *Keeper) lose(held *Grant, err error) {
-	left := k.remainder(held, err)
+// lose records that the lease of the grant held has ended; the lease gives grant now. The part of the grant that may still be
+// used stays current: none if the worker ID may have a new holder in the same deltas, since there is
+// no fence or the store has lost it.
+func (k *Keeper) lose(held *Grant, grant assigner.Grant, err error) {
+	var left *Grant
+	gone := errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing)
+	if held.Fenced() && grant.WorkerID == held.WorkerID && !gone {
+		rest := *held
+		left = &rest
+		left.Limit = min(held.Limit, grant.Limit)
+		left.Half = math.MaxInt64 // it cannot be extended
+		left.lost = true
+	}
 	if !k.current.CompareAndSwap(held, left) { // after Invalidate
 		return
 	}
 	k.lastErr.Store(&err)
 	if left != nil {
 		k.latest.Store(left)
-		// If the limit was lowered, IDs above it may be prepared. Used waits for a pass that
+		// If the limit was lowered, IDs above it may be prepared. Deltas waits for a pass that
 		// composes under the old limit.
-		if k.hooks.Used() > left.Limit && k.current.CompareAndSwap(left, nil) {
+		if used, _ := k.hooks.Deltas(); used > left.Limit && k.current.CompareAndSwap(left, nil) {
 			left = nil
 		}
 	}
@@ -82,26 +87,4 @@ func (k *Keeper) lose(held *Grant, err error) {
 	if k.Trace.LeaseLost != nil {
 		generator.Call(k.Logger, "Trace.LeaseLost", func() { k.Trace.LeaseLost(held.WorkerID, err) })
 	}
-}
-
-// remainder returns the part of held that may be used after the loss of its lease, or nil when the
-// worker ID may have a new holder in the same deltas.
-func (k *Keeper) remainder(held *Grant, err error) *Grant {
-	if !held.Fenced() || forgotten(err) {
-		return nil
-	}
-	var grant assigner.Grant
-	if guarded("Grant", func() error { grant = k.lease.Grant(); return nil }) != nil || grant.WorkerID != held.WorkerID {
-		return nil
-	}
-	left := *held
-	left.Limit = min(held.Limit, grant.Limit)
-	left.Half = math.MaxInt64 // it cannot be extended
-	left.lost = true
-	return &left
-}
-
-// forgotten reports whether a store has lost a fence, and may hand out the same deltas again.
-func forgotten(err error) bool {
-	return errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing)
 }

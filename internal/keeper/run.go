@@ -17,14 +17,6 @@ const (
 	renewTimeout = time.Minute - heartbeat
 )
 
-// The values of Keeper.supply.
-const (
-	answers int32 = iota // the store answers
-	fails                // it does not, or has no worker ID
-	short                // and a caller got no ID for that reason
-	told                 // which is in the log
-)
-
 // outage is the value of reported while calls to the store fail.
 const outage = "outage"
 
@@ -35,9 +27,9 @@ func (k *Keeper) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-k.wake:
-			k.logShortage()
-			if !k.due() {
-				continue
+			grant := k.current.Load()
+			if k.delay > 0 || grant != nil && (k.refused > 0 || grant.Limit >= k.want.Load()) {
+				continue // nothing to do, or a backoff, which a wake-up does not cut short
 			}
 		case <-timer.C:
 		}
@@ -45,23 +37,20 @@ func (k *Keeper) run(ctx context.Context) {
 	}
 }
 
-// due reports whether a wake-up is reason for a step. It does not cut a backoff short.
-func (k *Keeper) due() bool {
-	grant := k.current.Load()
-	return k.delay == 0 && (grant == nil || k.refused == 0 && grant.Limit < k.want.Load())
-}
-
 // step renews the lease, or takes one if none is held, and returns the time to wait before the next
 // step.
 func (k *Keeper) step(ctx context.Context) time.Duration {
 	started := time.Now()
-	grant, count := k.held()
+	k.ending.Lock() // a call of Invalidate that has cleared the lease has also called Ended by then
+	grant, count := k.current.Load(), k.invalidated
+	k.ending.Unlock()
 	renewing := grant != nil && !grant.lost
 	var err error
 	if renewing {
 		err = k.renew(ctx, grant)
 	} else {
-		k.registration.End(k.hooks.Used())
+		used, _ := k.hooks.Deltas()
+		k.registration.End(used)
 		err = k.assign(ctx, count)
 	}
 	switch {
@@ -78,21 +67,13 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 		return 0
 	}
 	k.lastErr.Store(&err)
-	k.supply.CompareAndSwap(answers, fails)
 	if p, ok := errors.AsType[passing](err); ok && !renewing {
 		k.delay = k.pause(p, err)
 	} else {
 		k.failed(err)
 	}
+	k.logShortage(err)
 	return k.delay
-}
-
-// held returns the current lease and the number of calls of Invalidate so far. A call that has
-// cleared the lease has also called Ended by then.
-func (k *Keeper) held() (*Grant, int) {
-	k.ending.Lock()
-	defer k.ending.Unlock()
-	return k.current.Load(), k.invalidated
 }
 
 // succeeded resets the failure state. It reports only the end of an outage: assign has already
@@ -106,18 +87,17 @@ func (k *Keeper) succeeded(kept bool) {
 			generator.Report(k.Logger, "LeaseKept", k.Trace.LeaseKept, worker)
 		}
 	}
-	k.delay, k.reported = 0, ""
-	k.supply.Store(answers)
+	k.delay, k.reported, k.short = 0, "", false
 }
 
 func (k *Keeper) failed(err error) {
-	k.failures.Add(1)
+	k.Failures.Add(1)
 	if k.reported != outage {
 		k.reported = outage
 		grant := k.latest.Load()
 		record := []any{"worker", grant.WorkerID, "error", err}
 		if grant.Fenced() {
-			_, lasts := k.Window(k.hooks.Position(grant))
+			_, lasts := k.Window()
 			record = append(record, "ids_for", lasts.Truncate(time.Second).String(), "ids_until", time.Now().Add(lasts).UTC().Format(time.RFC3339))
 		}
 		k.Logger.Warn("worker ID: call to the store failed", record...)
@@ -126,13 +106,15 @@ func (k *Keeper) failed(err error) {
 	k.delay = nextDelay(k.delay)
 }
 
-// logShortage reports, once in an outage, that callers have begun to get no IDs.
-func (k *Keeper) logShortage() {
-	if !k.supply.CompareAndSwap(short, told) {
+// logShortage reports, once in an outage, that no grant covers the present.
+func (k *Keeper) logShortage(err error) {
+	grant := k.current.Load()
+	if _, position := k.hooks.Deltas(); k.short || grant != nil && position < grant.Limit {
 		return
 	}
+	k.short = true
 	k.Logger.Error("worker ID: callers get no IDs", "worker", k.latest.Load().WorkerID, "calls", "Next returns ErrLeaseExhausted, NextContext waits",
-		"remedy", "bring the store back; do not restart processes, since a start needs the store", "error", *k.lastErr.Load())
+		"remedy", "bring the store back; do not restart processes, since a start needs the store", "error", err)
 }
 
 // untilRenewal returns the time to wait before the next renewal: the longest time that the lease
@@ -148,7 +130,8 @@ func (k *Keeper) untilRenewal() time.Duration {
 		return longest
 	}
 	unit := k.Alloc.Layout().Unit
-	left := grant.Limit - k.hooks.Position(grant)
+	_, position := k.hooks.Deltas()
+	left := grant.Limit - position
 	switch {
 	case left <= 0 && grant.Guarantee == assigner.GuaranteeLossy: // its fences follow its clock
 		return min(longest, time.Second)

@@ -17,6 +17,7 @@ type Settings struct {
 	Epoch         time.Time
 	DatacenterID  int64
 	Assigner      assigner.Assigner
+	AllowReuse    bool          // accepts an unfenced worker ID that comes back after a restart
 	AssignTimeout time.Duration // bounds each call to the store
 	Logger        *slog.Logger
 	Now           func() time.Time // the user's clock
@@ -27,9 +28,6 @@ type Settings struct {
 	// Ahead is how far, in units, an earlier process may have used deltas ahead of its clock. A
 	// lease on an unfenced worker ID that comes back begins above those deltas.
 	Ahead int64
-	// ReuseAdvice, unless empty, says that the generator refuses an unfenced worker ID that comes
-	// back after a restart, and how the user avoids that.
-	ReuseAdvice string
 }
 
 // Errors are the sentinels of a generator's package.
@@ -45,8 +43,8 @@ type Trace struct {
 }
 
 // New returns a Keeper with the defaults filled in, and a Checker with the mistakes in s. Alloc is
-// nil if the layout is wrong, and has the default epoch if only the epoch is wrong: the bounds that
-// a layout gives do not depend on the epoch. Without mistakes the caller goes on with Start.
+// nil if the layout or the epoch is wrong, and the datacenter ID has no upper bound then. Without
+// mistakes the caller goes on with Start.
 func New(s Settings) (*Keeper, *generator.Checker) {
 	c := &generator.Checker{Invalid: s.Errors.InvalidConfig}
 	s.Layout = cmp.Or(s.Layout, bitsalloc.Default())
@@ -62,20 +60,19 @@ func New(s Settings) (*Keeper, *generator.Checker) {
 	c.Check(s.AssignTimeout >= time.Millisecond, "AssignTimeout", s.AssignTimeout, "at least 1ms, such as 10 * time.Second")
 	now := s.Now()
 	c.Check(!s.Epoch.After(now), "Epoch", s.Epoch.UTC(), "not in the future; it is %v by the clock of this host: correct the clock if that is wrong", now.UTC())
-	var err error
+	_, err := bitsalloc.New(bitsalloc.Default(), s.Epoch)
+	c.Add("Epoch", s.Epoch.UTC(), err)
+	_, err = bitsalloc.New(s.Layout, time.Time{})
+	c.Add("Layout", s.Layout, err)
 	if k.Alloc, err = bitsalloc.New(s.Layout, s.Epoch); err != nil {
-		if k.Alloc, _ = bitsalloc.New(s.Layout, time.Time{}); k.Alloc == nil {
-			c.Add("Layout", s.Layout, err)
-			c.Check(s.DatacenterID >= 0, "DatacenterID", s.DatacenterID, "0 or more")
-			return k, c
-		}
-		c.Add("Epoch", s.Epoch.UTC(), err)
-	} else if k.Alloc.Delta(now) > k.Alloc.MaxDelta() {
+		c.Check(s.DatacenterID >= 0, "DatacenterID", s.DatacenterID, "0 or more")
+		return k, c
+	}
+	if k.Alloc.Delta(now) > k.Alloc.MaxDelta() {
 		c.Add("Layout", k.Alloc.Layout(), k.Exhausted())
 	}
 	c.Check(s.DatacenterID >= 0 && s.DatacenterID <= k.Alloc.MaxDatacenterID(), "DatacenterID", s.DatacenterID,
 		"0 to %d with layout %v", k.Alloc.MaxDatacenterID(), k.Alloc.Layout())
-	k.warnFrom = k.Alloc.Delta(k.Alloc.Expires().AddDate(-1, 0, 0))
 	return k, c
 }
 
@@ -88,9 +85,9 @@ func (k *Keeper) domain() assigner.Domain {
 		Now:          k.delta,
 		Registered:   true,
 	}
-	if k.ReuseAdvice != "" {
-		d.ReuseError = fmt.Errorf("%w, and comes back after a restart: %s, or AllowReuse to take the risk, or use a worker ID "+
-			"that is fresh or fenced", assigner.ErrUnfencedReuse, k.ReuseAdvice)
+	if !k.AllowReuse {
+		d.ReuseError = fmt.Errorf("%w, and comes back after a restart: choose MaxAhead of package cached or OnClockBack Fail of defaultgen, which are "+
+			"safe unless the clock goes back, or AllowReuse to take the risk, or use a worker ID that is fresh or fenced", assigner.ErrUnfencedReuse)
 	}
 	return d
 }

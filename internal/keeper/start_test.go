@@ -3,7 +3,6 @@ package keeper_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -18,7 +17,7 @@ func TestGrantThatIsRefusedIsReleased(t *testing.T) {
 		}
 		failure := errors.New("and the store is down")
 		r.release = func(context.Context, int64) error { return failure }
-		r.advice = "take another"
+		r.strict = true
 		err := r.startIn(t.Context(), r.settings())
 		if !errors.Is(err, assigner.ErrUnfencedReuse) || !errors.Is(err, failure) {
 			t.Errorf("Start = %v, want ErrUnfencedReuse and the error of the release", err)
@@ -68,26 +67,6 @@ func TestClockIsReadAfterAnAssignerThatDoesNotReadIt(t *testing.T) {
 		r.openWith(t, cfg)
 		if h := r.Current(); h.First != 601 || h.Delta != 600 {
 			t.Errorf("Current = %+v, want First 601, Delta 600", h)
-		}
-	})
-}
-
-func TestPanicOfTheClockIsAnErrorOfTheCall(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		cfg := r.settings()
-		clock, broken := cfg.Now, false
-		cfg.Now = func() time.Time {
-			if broken {
-				panic("the clock is broken")
-			}
-			return clock()
-		}
-		r.assign = func(_ context.Context, nth int) (assigner.Grant, error) {
-			broken = true
-			return r.fresh(nth), nil
-		}
-		if err := r.startIn(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "the clock is broken") {
-			t.Errorf("Start = %v, want an error with the panic", err)
 		}
 	})
 }

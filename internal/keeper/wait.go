@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync/atomic"
 	"time"
-
-	"github.com/uidring/uidring/internal/storecall"
 )
 
 // A passing error is an error of Assign that says when to retry.
@@ -21,9 +18,6 @@ type passing interface {
 // generator requests.
 const shortestPause = 100 * time.Millisecond
 
-// slowStart is the time after which a start without an answer of the store is logged.
-const slowStart = time.Second
-
 // longestPause bounds RetryAfter: the Keeper calls the store at least this often.
 const longestPause = time.Hour
 
@@ -34,33 +28,20 @@ func spread(pause time.Duration) time.Duration { return pause + rand.N(min(pause
 // nextDelay returns the next delay of an exponential backoff with jitter, from about shortestPause
 // to about 10 s.
 func nextDelay(last time.Duration) time.Duration {
-	const most = 10 * time.Second
-	next := min(max(2*last, shortestPause), most)
+	next := min(max(2*last, shortestPause), 10*time.Second)
 	return next/2 + rand.N(next/2)
 }
 
 // first takes the first lease. It retries after errors that pass, unless ctx never ends: then the
 // caller could not stop it.
 func (k *Keeper) first(ctx context.Context) error {
-	var failure atomic.Pointer[error] // of a try that the store repeats
-	ctx = storecall.OnFailure(ctx, func(err error) { failure.Store(&err) })
-	slow := time.AfterFunc(slowStart, func() {
-		reason := errors.New("the store has not answered yet")
-		if err := failure.Load(); err != nil {
-			reason = *err
-		}
-		k.Logger.Warn("waiting for a worker ID", "error", reason)
-	})
-	defer slow.Stop()
 	var cause error // the error behind the last wait
 	for {
 		err := k.assign(ctx, 0)
-		slow.Stop()
-		if err == nil {
-			return nil
-		}
 		p, ok := errors.AsType[passing](err)
 		switch {
+		case err == nil:
+			return nil
 		case ok && ctx.Done() != nil:
 		case cause != nil: // err may not mention it: ctx may have ended in the middle of a call
 			return fmt.Errorf("%w; before that: %w", err, cause)

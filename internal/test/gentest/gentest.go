@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
@@ -32,8 +33,25 @@ type Generator interface {
 // with the policies of a package.
 type Config struct {
 	keeper.Settings
-	AllowReuse bool
-	Policy     int
+	Policy int
+}
+
+// Stats has the fields that the Stats of both packages have.
+type Stats struct {
+	WorkerID     int64
+	DatacenterID int64
+	Guarantee    assigner.Guarantee
+	Limit        int64
+	Window       time.Duration
+	WindowLasts  time.Duration
+
+	RejectedTakes int64
+	Renewals      int64
+	RenewFailures int64
+
+	LastDelta int64
+	Ahead     time.Duration
+	Expires   time.Time
 }
 
 // A Subject is a package of generators.
@@ -44,7 +62,7 @@ type Subject struct {
 
 	New      func(context.Context, Config) (Generator, error)
 	Validate func(Config) error
-	Stats    func(Generator) keeper.Stats
+	Stats    func(Generator) Stats
 
 	// Off is how far the time in an ID may be from the time of the call.
 	Off time.Duration

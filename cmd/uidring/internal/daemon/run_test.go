@@ -204,7 +204,7 @@ func TestRunRefusesToStart(t *testing.T) {
 	for want, set := range map[string]func(*Config){
 		"^listen " + taken + ": ":       func(c *Config) { c.Listen = taken },
 		"^admin-listen " + taken + ": ": func(c *Config) { c.AdminListen = taken },
-		`: DatacenterID 0 in the store, here 3.*\(settings: layout, epoch, datacenter, first-worker-id\)`: func(c *Config) { c.Generator.DatacenterID = 3 },
+		`: the store has Layout .*, DatacenterID 0, .* here it is .*, DatacenterID 3, .*\(settings: layout, epoch, datacenter, first-worker-id\)`: func(c *Config) { c.Generator.DatacenterID = 3 },
 	} {
 		cfg := cfg
 		set(&cfg)
