@@ -103,6 +103,11 @@ refuted fence LIVES=2 SWAPS=3 TOP=3 RESTORE NO_RECOVER
 refuted fence LIVES=2 SWAPS=3 TOP=3 RESTORE KEEPS
 refuted fence LIVES=2 SWAPS=3 TOP=3 RESTORE LOW_LEAD
 refuted fence LIVES=2 SWAPS=3 TOP=3 RESTORE OPEN
+holds horizon
+holds horizon PROCESSES=3 TOP=2
+refuted horizon ROWS_FIRST
+refuted horizon BLIND
+refuted horizon NEWEST
 refuted original
 refuted original FAILURES
 CHECKS
