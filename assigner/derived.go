@@ -109,11 +109,7 @@ type derived struct {
 
 func (a derived) Assign(_ context.Context, d Domain) (Lease, error) {
 	n, err := a.number()
-	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return nil, fmt.Errorf("%w: %s: %w, allowed with layout %v: 0 to %d",
-			ErrWorkerOutOfRange, a.source, err, d.Layout, d.MaxWorkerID())
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrWorkerUnknown, a.source, err)
 	}
 	if err := d.CheckWorkerID(n, a.source); err != nil {
@@ -129,7 +125,7 @@ func (l derivedLease) Grant() Grant                              { return l.gran
 func (l derivedLease) Renew(context.Context, int64, int64) error { return nil }
 func (l derivedLease) Release(context.Context, int64) error      { return nil }
 
-// decimal parses an int64. Assign rejects negative numbers, and strconv.ErrRange as out of range.
+// decimal parses an int64. Assign rejects negative numbers.
 func decimal(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {

@@ -80,7 +80,7 @@ func TestEnv(t *testing.T) {
 		"131071":              {131071, nil},
 		"131072":              {0, assigner.ErrWorkerOutOfRange},
 		"-1":                  {0, assigner.ErrWorkerOutOfRange},
-		"9223372036854775808": {0, assigner.ErrWorkerOutOfRange},
+		"9223372036854775808": {0, assigner.ErrWorkerUnknown},
 		"":                    {0, assigner.ErrWorkerUnknown},
 		" 42":                 {0, assigner.ErrWorkerUnknown},
 		"42\n":                {0, assigner.ErrWorkerUnknown},
@@ -156,7 +156,7 @@ func TestHostnameAndStatefulSet(t *testing.T) {
 		"web3":                     {3, nil, 0, unknown},
 		"-3":                       {3, nil, 0, unknown},
 		"web-131072":               {0, out, 0, out},
-		"web-99999999999999999999": {0, out, 0, out},
+		"web-99999999999999999999": {0, unknown, 0, unknown},
 		"web-1a":                   {0, unknown, 0, unknown},
 		"web-":                     {0, unknown, 0, unknown},
 		"web-٤":                    {0, unknown, 0, unknown}, // 4 in other digits

@@ -2,6 +2,7 @@ package leasestore
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -13,10 +14,8 @@ func (r Row) CheckTexts() error { return checkTexts(r.Token, r.Owner, r.Holder, 
 func (m Meta) CheckTexts() error { return checkTexts(m.Namespace, m.Token, m.Identity) }
 
 func checkTexts(texts ...string) error {
-	for _, text := range texts {
-		if !utf8.ValidString(text) {
-			return fmt.Errorf("leasestore: text %q, allowed: UTF-8", text)
-		}
+	if !utf8.ValidString(strings.Join(texts, "\n")) {
+		return fmt.Errorf("leasestore: texts %q, allowed: UTF-8", texts)
 	}
 	return nil
 }

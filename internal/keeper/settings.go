@@ -43,8 +43,8 @@ type Trace struct {
 }
 
 // New returns a Keeper with the defaults filled in, and a Checker with the mistakes in s. Alloc is
-// nil if the layout or the epoch is wrong, and the datacenter ID has no upper bound then. Without
-// mistakes the caller goes on with Start.
+// nil if the layout is wrong, and has the default epoch if only the epoch is wrong: the bounds that
+// a layout gives do not depend on the epoch. Without mistakes the caller goes on with Start.
 func New(s Settings) (*Keeper, *generator.Checker) {
 	c := &generator.Checker{Invalid: s.Errors.InvalidConfig}
 	s.Layout = cmp.Or(s.Layout, bitsalloc.Default())
@@ -60,11 +60,14 @@ func New(s Settings) (*Keeper, *generator.Checker) {
 	c.Check(s.AssignTimeout >= time.Millisecond, "AssignTimeout", s.AssignTimeout, "at least 1ms, such as 10 * time.Second")
 	now := s.Now()
 	c.Check(!s.Epoch.After(now), "Epoch", s.Epoch.UTC(), "not in the future; it is %v by the clock of this host: correct the clock if that is wrong", now.UTC())
-	_, err := bitsalloc.New(bitsalloc.Default(), s.Epoch)
-	c.Add("Epoch", s.Epoch.UTC(), err)
-	_, err = bitsalloc.New(s.Layout, time.Time{})
-	c.Add("Layout", s.Layout, err)
-	if k.Alloc, err = bitsalloc.New(s.Layout, s.Epoch); err != nil {
+	epoch := s.Epoch
+	_, err := bitsalloc.New(bitsalloc.Default(), epoch)
+	if err != nil {
+		c.Add("Epoch", epoch.UTC(), err)
+		epoch = bitsalloc.DefaultEpoch()
+	}
+	if k.Alloc, err = bitsalloc.New(s.Layout, epoch); err != nil {
+		c.Add("Layout", s.Layout, err)
 		c.Check(s.DatacenterID >= 0, "DatacenterID", s.DatacenterID, "0 or more")
 		return k, c
 	}

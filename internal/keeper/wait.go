@@ -45,8 +45,6 @@ func (k *Keeper) first(ctx context.Context) error {
 		case ok && ctx.Done() != nil:
 		case cause != nil: // err may not mention it: ctx may have ended in the middle of a call
 			return fmt.Errorf("%w; before that: %w", err, cause)
-		case ok:
-			return fmt.Errorf("%w; NewContext waits for that if its context can end", err)
 		default:
 			return err
 		}
