@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"time"
+
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 const (
@@ -32,6 +34,7 @@ func retry(ctx context.Context, call func() error, passes func(error) bool) (tri
 			break
 		}
 		cause = err
+		storecall.Failed(ctx, err)
 		pause = min(2*pause, longestPause)
 	}
 	// A dial may reach the deadline of ctx a moment before ctx ends.

@@ -106,6 +106,7 @@ func (k *Keeper) Start(ctx context.Context, hooks Hooks) error {
 		return fmt.Errorf("%s: no worker ID: %w", k.Package, err)
 	}
 	k.reported = ""
+	k.lastErr.Store(nil)
 	background, cancel := context.WithCancel(context.Background())
 	k.cancel = cancel
 	k.ran.Go(func() { k.run(background) })

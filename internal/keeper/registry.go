@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 
@@ -11,7 +12,9 @@ import (
 // registry has an entry for each worker ID that generators of this process hold, or have held,
 // without a fence. It catches the most common mistake: a new generator per call, or two generators
 // with one worker ID. An entry stays, and still protects its worker ID: the clock may go back below
-// its last delta, and a store that went back may give out a worker ID of Disposable again.
+// its last delta, and a store that went back may give out a worker ID of Disposable again. If there
+// are too many, one entry takes the place of all ended ones of a domain, and every worker ID without
+// an entry begins above it.
 var (
 	registry   = make(map[registryKey]*Registration)
 	registryMu sync.Mutex
@@ -22,6 +25,15 @@ type registryKey struct {
 	epochMs, datacenter, workerID int64
 }
 
+// others returns the key of the entry for all worker IDs of the domain that have none.
+func (k registryKey) others() registryKey {
+	k.workerID = -1
+	return k
+}
+
+// remembered is the number of entries beyond which an end drops the entries of ended generators.
+const remembered = 1024
+
 // A Registration is the entry of one generator in the registry of this process, from [Register] to
 // [Registration.End]. Any number of goroutines may use it at once.
 type Registration struct {
@@ -31,9 +43,10 @@ type Registration struct {
 
 // Register enters the unfenced grant of a generator into the registry of this process and returns
 // the grant to use. Its First is above the highest delta that an earlier holder in this process
-// used, even if that delta lies far ahead of the clock. Register returns ErrWorkerInUse while
-// another generator holds the same worker ID of the same layout, epoch and datacenter. It returns a
-// fenced grant unchanged, with a nil Registration: the store keeps its holders apart.
+// used, even if that delta lies far ahead of the clock. After more than 1,024 worker IDs First may be
+// above the last delta of other worker IDs as well. Register returns ErrWorkerInUse while another
+// generator holds the same worker ID of the same layout, epoch and datacenter. It returns a fenced
+// grant unchanged, with a nil Registration: the store keeps its holders apart.
 func Register(d assigner.Domain, g assigner.Grant) (*Registration, assigner.Grant, error) {
 	if g.Fenced() {
 		return nil, g, nil
@@ -41,7 +54,7 @@ func Register(d assigner.Domain, g assigner.Grant) (*Registration, assigner.Gran
 	key := registryKey{d.Layout, d.Epoch.UnixMilli(), d.DatacenterID, g.WorkerID}
 	registryMu.Lock()
 	defer registryMu.Unlock()
-	if last := registry[key]; last != nil {
+	if last := cmp.Or(registry[key], registry[key.others()]); last != nil {
 		if last.live {
 			return nil, assigner.Grant{}, fmt.Errorf("%w: a generator of this process holds worker %d of datacenter %d; "+
 				"share it, close it first, or give one of them another DatacenterID", assigner.ErrWorkerInUse, g.WorkerID, d.DatacenterID)
@@ -63,5 +76,17 @@ func (r *Registration) End(used int64) {
 	defer registryMu.Unlock()
 	if r.live {
 		r.live, r.used = false, max(r.used, used)
+	}
+	if len(registry) > remembered {
+		forgetEnded()
+	}
+}
+
+func forgetEnded() {
+	for key, r := range registry {
+		if others := key.others(); !r.live && key != others {
+			delete(registry, key)
+			registry[others] = &Registration{used: max(r.used, cmp.Or(registry[others], r).used)}
+		}
 	}
 }

@@ -103,3 +103,34 @@ func TestRegisterStartsASuccessorAboveItsPredecessor(t *testing.T) {
 		}
 	}
 }
+
+// A process that takes a new worker ID again and again keeps a bounded number of entries, and a
+// successor of any of them starts above it.
+func TestRegisterKeepsEndedWorkerIDsInBoundedMemory(t *testing.T) {
+	d := ownDomain()
+	const workers = 3000
+	live, _ := register(t, d, unfenced(workers))
+	for worker := range int64(workers) {
+		hold, _ := register(t, d, unfenced(worker))
+		hold.End(1_000_000 - worker)
+	}
+	if n := keeper.Remembered(); n > 1024 {
+		t.Errorf("%d entries, want 1024", n)
+	}
+	if _, _, err := keeper.Register(d, unfenced(workers)); !errors.Is(err, assigner.ErrWorkerInUse) {
+		t.Errorf("Register of a live one: %v, want ErrWorkerInUse", err)
+	}
+	live.End(5) // dropped later than higher ones
+	for worker := range int64(2) {
+		hold, g := register(t, d, unfenced(workers+1+worker))
+		if g.First != 1_000_001 {
+			t.Errorf("a new worker ID starts at %d, want right above the highest entry that was dropped", g.First)
+		}
+		hold.End(2_000_000)
+	}
+	for worker := range int64(workers) {
+		if _, g := register(t, d, unfenced(worker)); g.First <= 1_000_000-worker {
+			t.Errorf("worker %d starts at %d, not above its predecessor", worker, g.First)
+		}
+	}
+}

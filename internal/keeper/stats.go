@@ -37,7 +37,7 @@ func (k *Keeper) announce(g *Grant) {
 	at := k.Alloc.Time(g.position - max(g.First-g.Delta, 0))
 	if lead := min(at.Sub(k.Now()), at.Sub(g.Clock.Now())); !k.leads && lead > longLead {
 		k.leads = true
-		k.Logger.Warn("ID time runs ahead of the clock", "ahead", lead.Truncate(time.Minute), "layout", k.Alloc.Layout().String(),
+		k.Logger.Warn("ID time runs ahead of the clock", "ahead", lead.Truncate(time.Minute).String(), "layout", k.Alloc.Layout().String(),
 			"remedy", "a layout with more sequence bits, or MaxAhead to bound it")
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 // A passing error is an error of Assign that says when to retry.
@@ -17,6 +19,9 @@ type passing interface {
 // shortestPause is the least time between two calls to the store, except for calls that the
 // generator requests.
 const shortestPause = 100 * time.Millisecond
+
+// slowStart is the time after which a start without an answer of the store is logged.
+const slowStart = time.Second
 
 // longestPause bounds RetryAfter: the Keeper calls the store at least this often.
 const longestPause = time.Hour
@@ -35,9 +40,15 @@ func nextDelay(last time.Duration) time.Duration {
 // first takes the first lease. It retries after errors that pass, unless ctx never ends: then the
 // caller could not stop it.
 func (k *Keeper) first(ctx context.Context) error {
+	failure := errors.New("the store has not answered yet")
+	k.lastErr.Store(&failure)
+	ctx = storecall.OnFailure(ctx, func(err error) { k.lastErr.Store(&err) }) // of a try that the store repeats
+	slow := time.AfterFunc(slowStart, func() { k.Logger.Warn("waiting for a worker ID", "error", *k.lastErr.Load()) })
+	defer slow.Stop()
 	var cause error // the error behind the last wait
 	for {
 		err := k.assign(ctx, 0)
+		slow.Stop()
 		p, ok := errors.AsType[passing](err)
 		switch {
 		case err == nil:

@@ -1,5 +1,5 @@
-// Package storecall is shared by the callers of stores: Swapped finds out whether a swap took
-// effect.
+// Package storecall is shared by the callers of stores and the stores: Swapped finds out whether a
+// swap took effect, and OnFailure tells a caller the reason for which a store has not answered yet.
 package storecall
 
 import (
