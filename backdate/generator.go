@@ -25,7 +25,8 @@ var (
 	// that is wrong, the value given and the values allowed.
 	ErrInvalidConfig = errors.New("backdate: invalid config")
 	// ErrNoPast is returned by [New] when the past of the worker ID may be in use: the worker ID
-	// was given out before, the namespace was recovered, or the store may forget its holders.
+	// was given out before, the namespace was recovered or has a horizon, or the store may forget
+	// its holders.
 	ErrNoPast = errors.New("backdate: worker ID without an unused past")
 	// ErrOutOfSpan is returned by [Generator.At] for an instant in the first unit of the epoch or
 	// before it, or later than the call of New.
@@ -99,7 +100,7 @@ func noPast(g assigner.Grant) error {
 			ErrNoPast, g.WorkerID, g.Guarantee, assigner.GuaranteeFenced, assigner.GuaranteeFresh)
 	case g.First > 1:
 		return fmt.Errorf("%w: the grant of worker %d begins at delta %d, allowed: 1; use assigner.Auto, which takes worker IDs that were "+
-			"never given out first. If none is left, or the namespace was recovered, use another namespace with another DatacenterID",
+			"never given out first. If none is left, or the namespace was recovered or has a horizon, use another namespace with another DatacenterID",
 			ErrNoPast, g.WorkerID, g.First)
 	}
 	return nil

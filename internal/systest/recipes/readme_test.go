@@ -1,6 +1,7 @@
 package recipes
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,8 +54,8 @@ func printsAnID(t *testing.T, source string) {
 	}
 }
 
-// output runs a program in a folder on disk, for SQLite, and returns its output.
-func output(t *testing.T, source string) string {
+// build returns a command that runs a program in a folder on disk, for SQLite.
+func build(ctx context.Context, t *testing.T, source string) *exec.Cmd {
 	dir := testserver.DiskFolder(t)
 	file := filepath.Join(dir, "main.go")
 	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
@@ -64,9 +65,14 @@ func output(t *testing.T, source string) string {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, file).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s\n%s", err, out, source)
 	}
-	cmd := exec.CommandContext(t.Context(), program)
+	cmd := exec.CommandContext(ctx, program)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
-	out, err := cmd.Output()
+	return cmd
+}
+
+// output runs a program and returns its output.
+func output(t *testing.T, source string) string {
+	out, err := build(t.Context(), t, source).Output()
 	if err != nil {
 		t.Errorf("it prints %q, %v", out, err)
 	}

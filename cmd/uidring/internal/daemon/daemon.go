@@ -220,8 +220,9 @@ func (s *Service) newAPI(g *cached.Generator) (*httpapi.Server, *dashboard.Page,
 		Leases:       s.leases.handler(),
 		Store:        httpapi.Store{Name: s.store.String(), Namespace: s.cfg.Namespace, ID: s.storeID, Local: local},
 	}
+	cfg.Collectors = []prometheus.Collector{newHorizonMetric(s.store, alloc)}
 	if s.certificate != nil {
-		cfg.Collectors = []prometheus.Collector{expiry(s.certificate)}
+		cfg.Collectors = append(cfg.Collectors, expiry(s.certificate))
 	}
 	if s.tokens != nil {
 		cfg.Tokens = func() httpapi.Tokens { return *s.tokens.Load() }
