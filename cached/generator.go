@@ -117,8 +117,8 @@ func (g *Generator) Close() error {
 }
 
 // deltas returns, after waiting for a padding pass in progress, the delta of the newest block, and
-// the delta of which IDs are issued now, or of the clock if that is ahead: an idle generator goes on
-// from the clock.
+// the delta of which IDs are issued now, or of the clock if that is ahead: an idle generator goes
+// on from the clock.
 func (g *Generator) deltas() (used, position int64) {
 	g.running.Lock()
 	defer g.running.Unlock()

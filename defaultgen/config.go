@@ -18,7 +18,7 @@ var ErrInvalidConfig = errors.New("defaultgen: invalid config")
 type ClockBackPolicy int
 
 const (
-	// Fail: no ID is issued until the clock has caught up, with the last renewal of a lease as well.
+	// Fail: no ID is issued until the clock has caught up, also with the last renewal of a lease.
 	// NextContext waits for it, the other methods return a ClockBackError.
 	Fail ClockBackPolicy = iota
 	// GoOn: the generator carries its clock on from the highest reading, at the pace of the

@@ -27,9 +27,9 @@ const clockBound = time.Minute
 // reaches them; MaxAhead of package cached bounds that. The horizon may go back: the largest one
 // that a reader has seen holds.
 //
-// First, Horizon stores the present delta as Meta.Horizon, so that every later claim begins above
-// it, whatever the clock of its host says. Package backdate finds no unused past in the namespace
-// from then on. Then Horizon reads all rows, so call it every few seconds, from a few processes.
+// First, Horizon stores the present delta as Meta.Horizon. Every later claim begins above it, even
+// if the clock of its host is behind, and package backdate finds no unused past in the namespace.
+// Then Horizon reads all rows, so call it every few seconds, from a few processes.
 //
 // The horizon holds under these conditions. All IDs come from leases of the namespace. The store
 // keeps the commits that it acknowledges. Holders renew their leases in time: a holder that was
@@ -88,9 +88,9 @@ func horizon(ctx context.Context, store Store) (int64, error) {
 	return alloc.MinAt(alloc.Time(delta)), nil
 }
 
-// raiseHorizon raises Meta.Horizon to delta. It comes before the rows are read, and a claim reads
+// raiseHorizon raises Meta.Horizon to delta. Horizon reads the rows afterwards, and a claim reads
 // the meta row after it has written its own row. So either the claim sees the new value and begins
-// above it, or its row is among those that are read.
+// above it, or Horizon sees the row.
 func raiseHorizon(ctx context.Context, store Store, meta Meta, delta int64) error {
 	for meta.Horizon < delta {
 		if meta.Recovering() {
