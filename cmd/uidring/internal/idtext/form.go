@@ -1,4 +1,4 @@
-// Package idtext reads the text forms of IDs and describes parsed IDs, for the command and the
+// Package idtext reads the text forms of IDs for the command, and describes parsed IDs for it and the
 // service alike.
 package idtext
 
