@@ -14,11 +14,11 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// mediaTypes are by the ending of a name, and "" is for licences. The answers of the mime package
-// depend on files of the machine.
+// mediaTypes are by the ending of a name. The answers of the mime package depend on files of the
+// machine.
 var mediaTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-	".svg": "image/svg+xml", "": "text/plain; charset=utf-8",
+	".svg": "image/svg+xml",
 }
 
 // files returns the handler of every embedded file: assets/index.html is "/", the others have the
