@@ -89,11 +89,7 @@ func (j *job) measure(ctx context.Context, w io.Writer) error {
 	if err := show(w, func(p *report.Page) { j.printTimes(p, times) }); err != nil || j.check == 0 {
 		return err
 	}
-	alloc, err := bitsalloc.New(j.layout, bitsalloc.DefaultEpoch())
-	if err != nil {
-		return err
-	}
-	c := &count{alloc: alloc, gen: j.gen, goroutines: j.goroutines, target: j.check}
+	c := &count{layout: j.layout, gen: j.gen, goroutines: j.goroutines, target: j.check}
 	if err := c.run(ctx); err != nil {
 		return fmt.Errorf("checking: %w", err)
 	}

@@ -1,6 +1,6 @@
 // Package dashboard is the web page of a running ID service: whether it is all right, its present
-// figures, the ring, the servers of the namespace, a picture of the ID's bits, and a box that parses
-// IDs. It keeps no history: monitoring does.
+// figures, the ring, the servers of the namespace, a picture of the ID's bits, and a box that
+// parses IDs. It keeps no history: monitoring does.
 //
 // "/" and "/assets/…" are static files embedded in the program. "/events" is a stream of
 // server-sent events with the data of the page: the event "about", once, then an event "stats" per
@@ -97,7 +97,7 @@ func (p *Page) Handlers() map[string]http.Handler {
 }
 
 // Run reads the generator, and lists the servers, until ctx ends. Without it a verdict knows only
-// what happened while there were viewers, and there is no list.
+// the time with viewers, and there is no list.
 func (p *Page) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()

@@ -18,7 +18,7 @@ import (
 func TestVerdictHasTheStartOfAnEarlierFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := quietly(t, bitsalloc.Default(), func() cached.Stats { return cached.Stats{Limit: assigner.Unlimited, Capacity: 100} })
-		cfg.API = noLeaseSince{time.Now().Add(10 * time.Second)}
+		cfg.API = quiet{noLease: time.Now().Add(10 * time.Second)}
 		p := New(cfg)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
@@ -32,18 +32,6 @@ func TestVerdictHasTheStartOfAnEarlierFault(t *testing.T) {
 		<-ended
 	})
 }
-
-// noLeaseSince is an API without a lease from a time on.
-type noLeaseSince struct{ time.Time }
-
-func (n noLeaseSince) Unready() string {
-	if time.Now().Before(n.Time) {
-		return ""
-	}
-	return "no-lease"
-}
-func (noLeaseSince) Refusal() string                            { return "" }
-func (noLeaseSince) Traffic() (answered, refused, failed int64) { return 0, 0, 0 }
 
 // The list has the holders of a real store, and stays when the store is lost.
 func TestServersAreListed(t *testing.T) {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Copies the files of testdata/npm out of the package that package-lock.json names, as they are
-# published, and writes their checksums to npm.sha256. npm compares the package with the lock's checksum.
+# published. npm compares the package with the lock's checksum.
 # To take another version, change package.json, run `npm install --package-lock-only` here, then this script.
 set -eu
 cd "$(dirname "$0")"
@@ -13,4 +13,3 @@ to=testdata/npm/axe-core
 rm -rf "$to"
 mkdir -p "$to"
 for file in LICENSE LICENSE-3RD-PARTY.txt axe.min.js; do cp "$work/node_modules/axe-core/$file" "$to/"; done
-find testdata/npm -type f | LC_ALL=C sort | xargs sha256sum >npm.sha256

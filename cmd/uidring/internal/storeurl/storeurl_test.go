@@ -359,20 +359,6 @@ func TestURLsAreDocumented(t *testing.T) {
 	}
 }
 
-func TestStringShowsNoUserAndNoParameters(t *testing.T) {
-	for url, want := range map[string]string{
-		"mysql://ids:sesame@h:1/db?timeout=1s":  "mysql://h:1/db",
-		"zookeeper://a:1,b:2/services?tls=true": "zookeeper://a:1,b:2/services",
-		"kubernetes://localhost:8001/ids":       "kubernetes://localhost:8001/ids",
-		"https://:sesame@a:1/x?addr=b":          "https://a:1/x",
-		"sqlite:a%20b.db":                       "sqlite:a%20b.db",
-	} {
-		if got := open(t, url, "orders").String(); got != want {
-			t.Errorf("String of %s = %s, want %s", url, got, want)
-		}
-	}
-}
-
 // Without ContextTimeoutEnabled, go-redis waits beyond the end of a context.
 func TestRedisClientObeysItsContext(t *testing.T) {
 	client, err := storeurl.DialRedis(&url.URL{Scheme: "redis", Host: "h"}, nil)
