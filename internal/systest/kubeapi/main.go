@@ -5,8 +5,8 @@
 // resource in place of Lease objects. It checks tokens, and the Role in a manifest, as a cluster
 // does. With -check it checks manifests against the types of the API instead.
 //
-// It is a program of its own, so that tests can kill it. Without the build tag, linters and the race
-// detector skip it, which would take them many minutes.
+// It is a program of its own, so that tests can kill it. Without the build tag, linters and the
+// race detector skip it, which would take them many minutes.
 package main
 
 import (
