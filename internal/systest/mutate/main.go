@@ -3,7 +3,7 @@
 // the top of the repository.
 //
 //	go run ./internal/systest/mutate                        # every mutant
-//	go run ./internal/systest/mutate -sample 20             # 20 mutants of each package, other ones each time
+//	go run ./internal/systest/mutate -sample 20             # about 20 mutants of each package, other ones each time
 //	go run ./internal/systest/mutate -match '^cached Lane'  # mutants whose name matches
 //	go run ./internal/systest/mutate -matrix -match ^bitsalloc  # with all test funcs that fail
 //
@@ -34,7 +34,7 @@ import (
 )
 
 var (
-	sample = flag.Int("sample", 0, "number of mutants to try of each package; 0: all")
+	sample = flag.Int("sample", 0, "mutants to try of each package, about; 0: all")
 	seed   = flag.Uint64("seed", rand.Uint64(), "chooses the sample")
 	match  = flag.String("match", "", "regular expression for the names of mutants to try")
 	least  = flag.Int("least", 100, "percentage of the mutants that must be killed or explained")
