@@ -29,7 +29,7 @@ var (
 // A count takes IDs of a generator by Next, Fill, Reserve and lanes, and counts each. The generator
 // must keep its worker ID. After run, taken and wall tell the outcome.
 type count struct {
-	alloc      *bitsalloc.Allocator
+	layout     bitsalloc.Layout
 	gen        *cached.Generator
 	goroutines int
 	target     int64 // IDs to take, at least
@@ -44,12 +44,10 @@ type count struct {
 // run takes IDs until there are enough. It fails at the first ID that is a duplicate, out of
 // order or of another worker, and if the generator has issued fewer IDs than it has returned.
 func (c *count) run(ctx context.Context) error {
-	l, issued := c.alloc.Layout(), c.gen.Stats().Issued
-	who, err := c.alloc.Allocate(0, c.gen.Stats().DatacenterID, c.gen.WorkerID(), 0)
-	if err != nil {
-		return err
-	}
-	c.who, c.mask = who, 1<<(l.DatacenterBits+l.WorkerBits+l.SequenceBits)-1<<l.SequenceBits
+	l, issued := c.layout, c.gen.Stats().Issued
+	c.who = c.gen.Stats().DatacenterID<<(l.WorkerBits+l.SequenceBits) | c.gen.WorkerID()<<l.SequenceBits
+	c.mask = 1<<(l.DatacenterBits+l.WorkerBits+l.SequenceBits) - 1<<l.SequenceBits
+	var err error
 	c.wall, err = load.Race(ctx, c.goroutines, 0, func(i int, stop *atomic.Bool) error {
 		t := taker{count: c, random: rand.New(rand.NewPCG(3, uint64(i))), ids: make([]int64, load.Stride)}
 		t.lane = c.gen.Lane()
@@ -136,7 +134,7 @@ func (c *count) add(last *int64, ids []int64) error {
 
 // describe returns the fields of an ID, or the ID if it has none.
 func (c *count) describe(id int64) any {
-	if f, err := c.alloc.Parse(id); err == nil {
+	if f, err := c.gen.Parse(id); err == nil {
 		return f
 	}
 	return id
@@ -171,11 +169,7 @@ func (s *soak) run(ctx context.Context, ids int64) (err error) {
 	if err != nil {
 		return err
 	}
-	alloc, err := bitsalloc.New(cfg.Layout, bitsalloc.DefaultEpoch())
-	if err != nil {
-		return errors.Join(err, gen.Close())
-	}
-	c := &count{alloc: alloc, gen: gen, goroutines: 8, target: ids}
+	c := &count{layout: cfg.Layout, gen: gen, goroutines: 8, target: ids}
 	if err := errors.Join(c.run(ctx), gen.Close()); err != nil { // Close waits for the last call of Padded
 		return err
 	}

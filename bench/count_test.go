@@ -18,7 +18,7 @@ func newCount(t *testing.T) (c *count, id func(worker, delta, sequence int64) in
 		t.Fatal(err)
 	}
 	g := testgen.Cached(t, cached.Config{Assigner: assigner.Static(500), AllowReuse: true})
-	c = &count{alloc: alloc, gen: g, goroutines: 4, target: 300_000}
+	c = &count{layout: alloc.Layout(), gen: g, goroutines: 4, target: 300_000}
 	return c, func(worker, delta, sequence int64) int64 {
 		id, err := alloc.Allocate(delta, 0, worker, sequence)
 		if err != nil {

@@ -87,21 +87,6 @@ func checkReport(t *testing.T, dir string) {
 	}
 }
 
-func TestEventsAreEachContestantOnEachNumberOfGoroutines(t *testing.T) {
-	list := []contestants.Contestant{{Name: "a"}, {Name: "b", Crowd: true}}
-	for cpus, want := range map[int][]int{4: {1, 4, 1, 4, 8, 64}, 8: {1, 8, 1, 8, 64}, 1: {1, 1, 8, 64}} {
-		all := events(list, cpus, []int{64, 1, 8})
-		if len(all) != len(want) {
-			t.Fatalf("%d CPUs: %d events, want %d", cpus, len(all), len(want))
-		}
-		for i, e := range all {
-			if e.goroutines != want[i] {
-				t.Errorf("%d CPUs: event %d on %d goroutines, want %d", cpus, i, e.goroutines, want[i])
-			}
-		}
-	}
-}
-
 func TestFiguresAreMediansAndRatiosOfTheSameRound(t *testing.T) {
 	lap := func(ns, cpus float64) load.Lap {
 		return load.Lap{IDs: 100, Wall: time.Duration(100 * ns), CPU: time.Duration(100 * ns * cpus)}

@@ -2,7 +2,6 @@ package redisassigner_test
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -43,19 +42,15 @@ func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	stores.Fail(t, redisassigner.LeaseStore(cluster(&redis.ClusterOptions{ReadOnly: true}), "a/b"), "ReadOnly", `namespace "a/b"`)
 }
 
-// A cluster of one server: keys are routed, and commands without a key go anywhere.
+// Keys are routed, and commands without a key go anywhere.
 func TestLeaseStoreWorksOnACluster(t *testing.T) {
-	server := testserver.Redis(t, "--cluster-enabled", "yes", "--cluster-require-full-coverage", "no")
-	admin := connect(t, options(server.Addr()))
-	if err := admin.ClusterAddSlotsRange(t.Context(), 0, 16383).Err(); err != nil {
-		t.Fatal(err)
+	servers := testserver.RedisCluster(t, 3)
+	for _, server := range servers {
+		addUser(t, connect(t, options(server.Addr())), append(rights(), "+config|get", "+cluster|slots")...)
 	}
-	testkit.Until(t, "the cluster is ready", func() bool {
-		info, err := admin.ClusterInfo(t.Context()).Result()
-		return err == nil && strings.Contains(info, "cluster_state:ok")
-	})
-	addUser(t, admin, append(rights(), "+config|get", "+cluster|slots")...)
-	client := testkit.Close(t, redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{server.Addr()}, Username: "ids", Password: "hunter2", ContextTimeoutEnabled: true}), nil)
+	addrs := []string{servers[2].Addr()}
+	admin := testkit.Close(t, redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, ContextTimeoutEnabled: true}), nil)
+	client := testkit.Close(t, redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, Username: "ids", Password: "hunter2", ContextTimeoutEnabled: true}), nil)
 	s := redisassigner.LeaseStore(client, namespace)
 	// The names of the neighbours begin alike.
 	stores.ListHasAllFolders(t, s, 0, "", redisassigner.LeaseStore(admin, namespace+"0"), redisassigner.LeaseStore(admin, "orders"))

@@ -7,32 +7,6 @@ import (
 	"github.com/uidring/uidring/internal/original"
 )
 
-// With one goroutine at a time the algorithm is right, which makes it a fair baseline.
-func TestTakeReturnsIDsInTheOrderOfPuts(t *testing.T) {
-	pads := 0
-	r := original.New(8, 4, func() { pads++ })
-	put := int64(0)
-	for id := int64(1); id <= 100; id++ {
-		for r.Put(put + 1) {
-			put++
-		}
-		if left := put - id + 1; left != 8 && (left != 7 || id == 1) {
-			t.Fatalf("%d IDs fit 8 slots, want 7, or 8 before the first take", left)
-		}
-		if got, err := r.Take(); got != id || err != nil {
-			t.Fatalf("Take() = %d, %v, want %d", got, err, id)
-		}
-	}
-	for id := int64(101); id <= put; id++ {
-		if got, err := r.Take(); got != id || err != nil {
-			t.Fatalf("Take() = %d, %v, want %d", got, err, id)
-		}
-	}
-	if id, err := r.Take(); !errors.Is(err, original.ErrEmpty) || pads != 5 {
-		t.Errorf("Take() of an empty ring = %d, %v, want ErrEmpty; %d calls of pad, want 5, with 3 to 0 IDs left", id, err, pads)
-	}
-}
-
 // The defect, step by step: while one taker is in the first pause, another takes the last ID.
 func TestTakeThatWasOvertakenFindsItsSlotNotReady(t *testing.T) {
 	r := original.New(8, 0, nil)

@@ -1,11 +1,12 @@
+//go:build kubeapi
+
 // Command kubeapi is a Kubernetes API server for tests of package k8sassigner: the server of custom
 // resources, k8s.io/apiextensions-apiserver, over an etcd that the test starts, with a custom
 // resource in place of Lease objects. It checks tokens, and the Role in a manifest, as a cluster
 // does. With -check it checks manifests against the types of the API instead.
 //
-// It is a program of its own, so that tests can kill it, and a module of its own, which keeps the
-// API server out of the others. The build tag kubeapi includes the server. Without the tag, linters
-// and the race detector skip it, which would take them many minutes.
+// It is a program of its own, so that tests can kill it. Without the build tag, linters and the
+// race detector skip it, which would take them many minutes.
 package main
 
 import (

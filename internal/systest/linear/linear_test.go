@@ -263,23 +263,11 @@ func (h hoarder) Take() (int64, bool) {
 	return first, ok
 }
 
-// A forgetter counts an ID too few.
-type forgetter struct{ *ringbuffer.Ring }
-
-func (f forgetter) Retire(last int64) int { return max(0, f.Ring.Retire(last)-1) }
-
-func TestCheckRefutesBrokenRings(t *testing.T) {
-	for name, broken := range map[string]func(*ringbuffer.Ring) queue{
-		"a take ahead of the caller": func(r *ringbuffer.Ring) queue { return hoarder{r, make(chan int64, 1)} },
-		"a wrong count of Retire":    func(r *ringbuffer.Ring) queue { return forgetter{r} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(histories) {
-				if record(broken(newRing(t)), seed).check() != nil {
-					return
-				}
-			}
-			t.Errorf("no history out of %d shows it", histories)
-		})
+func TestCheckRefutesABrokenRing(t *testing.T) {
+	for seed := range uint64(histories) {
+		if record(hoarder{newRing(t), make(chan int64, 1)}, seed).check() != nil {
+			return
+		}
 	}
+	t.Errorf("no history out of %d shows that a take is ahead of the caller", histories)
 }

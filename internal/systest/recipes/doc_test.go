@@ -25,7 +25,7 @@ func TestRecipesAreOnThePage(t *testing.T) {
 		}
 		code.Write(text)
 	}
-	for _, part := range []string{"A service", "net/http, sqlx, JSON, NULL", "GORM", "bun", "Serverless"} {
+	for _, part := range []string{"A service", "net/http, sqlx, JSON, NULL", "GORM", "bun"} {
 		_, text, _ := strings.Cut(string(page), "\n## "+part+"\n")
 		_, text, _ = strings.Cut(text, "```go\n")
 		block, _, found := strings.Cut(text, "```")

@@ -109,7 +109,6 @@ func RedisSentinel(t testing.TB, primary *Server) *Server {
 		},
 		command: func(s *Server) []string { return []string{s.path("conf"), "--sentinel"} },
 		ready:   redis("PING", `^\+PONG`),
-		url:     "redis-sentinel://%s/0?master_name=uidring",
 	}, nil)
 	await(t, []*Server{s}, redis("INFO sentinel", "status=ok.*slaves=[1-9]"))
 	return s

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -175,13 +174,6 @@ func TestHelpHasAnExample(t *testing.T) {
 		}
 	}
 	visit(newRoot(&streams{}))
-}
-
-func TestVersion(t *testing.T) {
-	want := "uidring version " + version() + ", " + runtime.Version() + ", " + runtime.GOOS + "/" + runtime.GOARCH + "\n"
-	if out := quietly(t, "--version"); out != want {
-		t.Errorf("printed %q, want %q", out, want)
-	}
 }
 
 type fullWriter struct{}

@@ -126,8 +126,8 @@ func (l *listing) lease(w worker) string {
 	return l.ahead(w.Expires) + " left"
 }
 
-// printStore prints the store, the namespace and its faults.
-func (l *listing) printStore(w io.Writer) {
+// print prints the store, the namespace and its faults, and all rows.
+func (l *listing) print(w io.Writer) {
 	fmt.Fprintf(w, "STORE\t%s\n", l.Store)
 	fmt.Fprintf(w, "NAMESPACE\t%s\n", l.Namespace)
 	fmt.Fprintf(w, "LAYOUT\t%s since %s, datacenter %d, until %s\n", l.Layout, rfc3339(l.Epoch), l.Datacenter, l.alloc.Expires().Format(time.DateOnly))
@@ -139,11 +139,6 @@ func (l *listing) printStore(w io.Writer) {
 	if l.Overlap != "" {
 		fmt.Fprintf(w, "OVERLAP\t%s\n", printable(l.Overlap))
 	}
-}
-
-// print prints the store and all rows.
-func (l *listing) print(w io.Writer) {
-	l.printStore(w)
 	fmt.Fprintln(w, "\nWORKER\tSTATE\tFENCE\tFENCE TIME\tAHEAD\tEXPIRES\tLEASE\tOWNER")
 	for _, r := range l.Workers {
 		expires := r.Expires.Format(time.RFC3339)

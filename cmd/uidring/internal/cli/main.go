@@ -65,7 +65,7 @@ func (s *streams) complain(err error) {
 	fmt.Fprintln(s.err, "uidring: "+strings.Join(lines, "; "))
 }
 
-// errUnconfirmed: the answer was not yes, or there was no terminal for the question.
+// errUnconfirmed: the flag yes is missing.
 var errUnconfirmed = errors.New("not confirmed, nothing was changed")
 
 // errReported ends a command that has already printed its errors line by line.

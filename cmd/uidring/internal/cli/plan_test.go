@@ -15,22 +15,6 @@ type planAnswer struct {
 	}
 }
 
-func TestPlanJudgesAllLayouts(t *testing.T) {
-	clean(t)
-	args := strings.Fields("plan --rate 50000 --processes 40 --years 5 --start 2026-11-21")
-	out := quietly(t, append(args, "--layout", "20/5/17/13")...) // without: an example of COMMAND.md
-	for _, want := range []string{
-		"\ngiven        20/5/17/13@1s   8192             131072   32           2026-01-13  no: its time ends in 2026-01\n",
-	} {
-		if !strings.Contains(out, want) {
-			t.Errorf("printed\n%s, want in it%s", out, want)
-		}
-	}
-	if n := len(decode[planAnswer](t, quietly(t, append(args, "--json")...)).Layouts); n != 6 {
-		t.Errorf("%d layouts, want those of the table", n)
-	}
-}
-
 func TestPlanPrefers(t *testing.T) {
 	clean(t)
 	for _, row := range []struct{ name, args, want string }{

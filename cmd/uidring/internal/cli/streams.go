@@ -8,7 +8,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 )
 
@@ -52,33 +51,15 @@ func write(to io.Writer, format string, args ...any) error {
 
 // addYes adds the flag yes to a command.
 func (s *streams) addYes(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&s.yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&s.yes, "yes", false, "change it; without, say only what would change")
 }
 
-// confirm prints details, and asks a question on the terminal, unless --yes is given. It returns
-// errUnconfirmed unless the answer is yes, or when stdin is not a terminal.
-func (s *streams) confirm(details func(w io.Writer), question string, args ...any) error {
+// confirm returns errUnconfirmed with the consequence of a command unless --yes is given.
+func (s *streams) confirm(consequence string, args ...any) error {
 	if s.yes {
 		return nil
 	}
-	if file, ok := s.in.(interface{ Fd() uintptr }); !ok || !isatty.IsTerminal(file.Fd()) {
-		return fmt.Errorf("%w: standard input is not a terminal; pass --yes to confirm", errUnconfirmed)
-	}
-	if err := s.print(nil, details); err != nil {
-		return err
-	}
-	if err := write(s.err, question+" [y/N] ", args...); err != nil {
-		return err
-	}
-	answer, err := bufio.NewReader(s.in).ReadString('\n')
-	if err != nil && err != io.EOF {
-		return fmt.Errorf("read the answer: %w", err)
-	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return nil
-	}
-	return errUnconfirmed
+	return fmt.Errorf("%w: %s; pass --yes to confirm", errUnconfirmed, fmt.Sprintf(consequence, args...))
 }
 
 // eachLine calls do with each line of standard input that is not blank, and with its number.

@@ -19,7 +19,7 @@ func newWorkersRevoke(s *streams) *cobra.Command {
 		Short: "Take a worker ID from its holder",
 		Long: "revoke takes a worker ID from its holder, which learns it at its next renewal and takes another. The fence stays, so no ID is\n" +
 			"issued twice even if the holder is alive. Others may take the worker ID once its lease would have expired. Do not revoke the\n" +
-			"worker ID of a holder that is gone: its lease expires by itself. Without a terminal, --yes is required.",
+			"worker ID of a holder that is gone: its lease expires by itself. Without --yes it changes nothing.",
 		Example: "  uidring workers revoke 7 --store sqlite:///var/lib/uidring/ids.db --namespace orders\n" +
 			"  uidring workers revoke 7 --yes",
 		Args: cobra.ExactArgs(1),
@@ -48,7 +48,7 @@ func newWorkersRecover(s *streams) *cobra.Command {
 			"every fence by --ahead, or to --ahead above the present time if that is later, and takes all worker IDs from their\n" +
 			"holders. Keep the network between generators and the store closed from the restore to the end of recover.\n\n" +
 			"--ahead has to be larger than the lead of any generator over the clock, including its window: 1h is plenty for\n" +
-			"generators at the pace of the clock. Without a terminal, --yes is required.",
+			"generators at the pace of the clock. Without --yes it changes nothing.",
 		Example: "  uidring workers recover --ahead 1h --store mysql://ids@db/ids --namespace orders\n" +
 			"  uidring workers recover --ahead 1h --yes",
 		Args: cobra.NoArgs,
@@ -78,7 +78,7 @@ func (f *storeFlags) revoke(ctx context.Context, s *streams, seen *listing, id i
 	if row.State == "free" || row.State == "revoked" {
 		return write(s.out, "worker ID %d is %s already: nothing to do\n", row.Worker, row.State)
 	}
-	err := s.confirm(seen.print, "Take worker ID %d of namespace %q from %q, which will have to take another one?", row.Worker, seen.Namespace, row.Owner)
+	err := s.confirm("this takes worker ID %d of namespace %q from %q, which has to take another one", row.Worker, seen.Namespace, row.Owner)
 	if err != nil {
 		return err
 	}
@@ -106,8 +106,8 @@ func (f *storeFlags) recover(ctx context.Context, s *streams, seen *listing, ahe
 			held++
 		}
 	}
-	err := s.confirm(seen.printStore, "Raise the fences of all %d worker IDs of namespace %q by %v, even if they were raised before, "+
-		"and take %d of the worker IDs from their holders?", len(seen.Workers), seen.Namespace, ahead, held)
+	err := s.confirm("this raises the fences of all %d worker IDs of namespace %q by %v, even if they were raised before, "+
+		"and takes %d of the worker IDs from their holders", len(seen.Workers), seen.Namespace, ahead, held)
 	if err != nil {
 		return err
 	}

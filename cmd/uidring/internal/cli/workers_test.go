@@ -148,12 +148,16 @@ func TestListNamesAnOverlap(t *testing.T) {
 	}
 }
 
-func TestChangesNeedAYesWithoutATerminal(t *testing.T) {
+func TestChangesNeedAYes(t *testing.T) {
 	url := sqlite(t)
 	g := generator(t, url, "holder", 2*time.Second)
 	before := rowOf(t)
-	for _, args := range []string{"workers revoke 0", "workers recover --ahead 1h"} {
-		wants(t, "y\n", strings.Fields(args), exitUnconfirmed, "", "uidring: not confirmed, nothing was changed: standard input is not a terminal; pass --yes to confirm\n")
+	for args, consequence := range map[string]string{
+		"workers revoke 0": `takes worker ID 0 of namespace "orders" from "holder", which has to take another one`,
+		"workers recover --ahead 1h": `raises the fences of all 1 worker IDs of namespace "orders" by 1h0m0s, even if they were raised before, ` +
+			"and takes 1 of the worker IDs from their holders",
+	} {
+		wants(t, "y\n", strings.Fields(args), exitUnconfirmed, "", "uidring: not confirmed, nothing was changed: this "+consequence+"; pass --yes to confirm\n")
 	}
 	after := rowOf(t)
 	if after.Claims != before.Claims || after.State != "held" || g.WorkerID() != 0 {

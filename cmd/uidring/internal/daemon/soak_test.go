@@ -1,15 +1,11 @@
 package daemon
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -85,8 +81,8 @@ func use(c *child) usage {
 	return usage{c.metric("go_goroutines"), c.metric("process_open_fds"), c.metric("process_resident_memory_bytes")}
 }
 
-// Three servers are one service, for clients and behind a proxy that retries. Under load they are
-// killed, told to end, and frozen, one after the other: no call fails, and no ID comes twice.
+// Three servers are one service. Under load they are killed, told to end, and frozen, one after the
+// other: no call fails, and no ID comes twice.
 func TestServersStandInForEachOther(t *testing.T) {
 	store := "--store=mysql://root@" + testserver.MariaDB(t).Addr() + "/uidring"
 	var servers []*child
@@ -96,8 +92,7 @@ func TestServersStandInForEachOther(t *testing.T) {
 		servers, urls = append(servers, c), append(urls, c.url())
 	}
 	all := new(idset.Set)
-	stopClients := drawFrom(t, all, 6, urls...)
-	requests, stopCallers := drawThrough(t, all, 4, retrying(t, urls))
+	stop := drawFrom(t, all, 6, urls...)
 	again := func(end func(*child)) func(i int) {
 		return func(i int) {
 			end(servers[i])
@@ -119,69 +114,6 @@ func TestServersStandInForEachOther(t *testing.T) {
 		faults[round%len(faults)](round / len(faults) % len(servers))
 	}
 	more(t, all, 20_000)
-	stopCallers() // before the servers end
-	stopClients()
-	t.Logf("%d IDs, %d requests through the proxy, %d faults, %v", all.Len(), requests.Load(), round, time.Since(began).Round(time.Second))
-}
-
-// retrying starts a proxy for GET that asks the next server when one refuses, breaks off, fails or
-// needs more than a second.
-func retrying(t *testing.T, servers []string) string {
-	impatient := &http.Client{Timeout: time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 8}}
-	var next atomic.Int64
-	ask := func(uri string) (body string, ok bool) {
-		server := servers[next.Add(1)%int64(len(servers))]
-		status, body, err := get(impatient, server+uri)
-		return body, err == nil && status == http.StatusOK
-	}
-	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for began := time.Now(); time.Since(began) < testkit.Patience; {
-			if body, ok := ask(r.RequestURI); ok {
-				_, _ = io.WriteString(w, body)
-				return
-			}
-		}
-		w.WriteHeader(http.StatusBadGateway)
-	}))
-	t.Cleanup(proxy.Close)
-	return proxy.URL
-}
-
-// drawThrough has n callers draw ranges of 1,000 IDs from a proxy until stop is called. No ID may
-// come twice, and no request may fail.
-func drawThrough(t *testing.T, issued *idset.Set, n int, proxy string) (requests *atomic.Int64, stop func()) {
-	requests = new(atomic.Int64)
-	var ended atomic.Bool
-	var group sync.WaitGroup
-	for range n {
-		group.Go(func() {
-			for !ended.Load() {
-				var answer struct {
-					Ranges []struct {
-						First int64 `json:"first,string"`
-						Count int64 `json:"count"`
-					} `json:"ranges"`
-				}
-				status, body, err := get(http.DefaultClient, proxy+"/v1/ids?n=1000&form=ranges")
-				if err := errors.Join(err, json.Unmarshal([]byte(body), &answer)); err != nil || status != http.StatusOK {
-					t.Errorf("%d, %v: %s", status, err, body)
-					return
-				}
-				for _, r := range answer.Ranges {
-					ids := make([]int64, r.Count)
-					for i := range ids {
-						ids[i] = r.First + int64(i)
-					}
-					issued.Once(t, ids...)
-				}
-				requests.Add(1)
-			}
-		})
-	}
-	stop = func() {
-		ended.Store(true)
-		group.Wait()
-	}
-	t.Cleanup(stop)
-	return requests, stop
+	stop()
+	t.Logf("%d IDs, %d faults, %v", all.Len(), round, time.Since(began).Round(time.Second))
 }

@@ -1,10 +1,11 @@
-// Package dashboard is the web page of a running ID service: whether it is all right, live charts,
-// the ring, the servers of the namespace, a picture of the ID's bits, and a box that parses IDs.
+// Package dashboard is the web page of a running ID service: whether it is all right, its present
+// figures, the ring, the servers of the namespace, a picture of the ID's bits, and a box that
+// parses IDs. It keeps no history: monitoring does.
 //
 // "/" and "/assets/…" are static files embedded in the program. "/events" is a stream of
-// server-sent events with the data of the page: the events "about" and "history", once, then an
-// event "stats" per interval, and "servers" when the list of servers has changed. The caller of
-// [New] decides which clients may read it; the page asks for a bearer token when it gets 401.
+// server-sent events with the data of the page: the event "about", once, then an event "stats" per
+// interval, and "servers" when the list of servers has changed. The caller of [New] decides which
+// clients may read it; the page asks for a bearer token when it gets 401.
 //
 // The page parses IDs and draws one through the API of the same server: GET /v1/parse/{id} and
 // GET /v1/id. It sends no request to other hosts; its Content-Security-Policy forbids them.
@@ -95,8 +96,8 @@ func (p *Page) Handlers() map[string]http.Handler {
 	return all
 }
 
-// Run keeps the history and lists the servers until ctx ends. Without it the history has the
-// readings of viewers only, and there is no list.
+// Run reads the generator, and lists the servers, until ctx ends. Without it a verdict knows only
+// the time with viewers, and there is no list.
 func (p *Page) Run(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()

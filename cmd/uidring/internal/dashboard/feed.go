@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"sync"
 	"time"
 
@@ -12,17 +13,16 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 )
 
-// A feed reads the generator once per interval for the history and all viewers: the first to ask in
-// an interval reads the generator, and the others get the same reading.
+// A feed reads the generator once per interval for all viewers: the first to ask in an interval
+// reads the generator, and the others get the same reading.
 type feed struct {
 	cfg    Config
 	limits limits
 
-	mu      sync.Mutex // held while a reading is taken
-	last    *reading
-	recent  []*reading // of the last seconds, see recently; the oldest first
-	history history
-	dry     time.Time // since then there are no IDs; zero: there are
+	mu     sync.Mutex // held while a reading is taken
+	last   *reading
+	recent []*reading // of the last seconds, see recently; the oldest first
+	dry    time.Time  // since then there are no IDs; zero: there are
 }
 
 // A reading is immutable.
@@ -41,18 +41,6 @@ func (f *feed) due(r *reading) time.Time { return r.at.Add(f.cfg.Interval) }
 func (f *feed) latest() *reading {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.current()
-}
-
-// past returns the history as an event.
-func (f *feed) past() []byte {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.current()
-	return event("history", f.history)
-}
-
-func (f *feed) current() *reading {
 	if f.last == nil || !time.Now().Before(f.due(f.last)) {
 		f.read()
 	}
@@ -69,7 +57,7 @@ func (f *feed) read() {
 	// After a pause without readings, the rates would be means over the pause, and look like the
 	// present rates.
 	if f.last != nil && r.at.Sub(f.last.at) < 3*f.cfg.Interval {
-		f.rates(&values.point, r)
+		f.rates(values, r)
 	}
 	for _, s := range r.segments {
 		values.Segments = append(values.Segments, segmentStats{s.Name, s.Last, s.Remaining, s.Step, failure(s) != nil})
@@ -85,17 +73,16 @@ func (f *feed) read() {
 	}
 	r.event = event("stats", values)
 	f.last = r
-	f.history = f.history.add(values.point)
 }
 
 // rates sets the values that need an earlier reading.
-func (f *feed) rates(p *point, r *reading) {
+func (f *feed) rates(s *stats, r *reading) {
 	took := r.at.Sub(f.last.at).Seconds()
 	perSecond := func(n int64) number { return number(math.Round(float64(n)/took*10) / 10) }
-	p.Rate = perSecond(r.stats.Issued - f.last.stats.Issued)
-	p.Requests = perSecond(r.answered - f.last.answered)
-	p.Refused = perSecond(r.refused - f.last.refused)
-	p.Failed = perSecond(r.failed - f.last.failed)
+	s.Rate = perSecond(r.stats.Issued - f.last.stats.Issued)
+	s.Requests = perSecond(r.answered - f.last.answered)
+	s.Refused = perSecond(r.refused - f.last.refused)
+	s.Failed = perSecond(r.failed - f.last.failed)
 }
 
 // situation compares a reading with the readings before it.
@@ -123,8 +110,16 @@ func (f *feed) situation(r *reading) situation {
 // stats is the event "stats". Integers are strings, since JavaScript rounds numbers above 2^53;
 // durations are in seconds.
 type stats struct {
-	Verdict verdict `json:"verdict"`
-	point
+	Verdict     verdict `json:"verdict"`
+	Time        number  `json:"time"`        // seconds since 1970
+	Rate        number  `json:"rate"`        // IDs per second; null in a first reading
+	Fill        number  `json:"fill"`        // percent of the ring
+	Ahead       number  `json:"ahead"`       // seconds
+	WindowLasts number  `json:"windowLasts"` // seconds; null without a fence
+	Requests    number  `json:"requests"`    // per second, of /v1; null in a first reading
+	Refused     number  `json:"refused"`     // of them with status 4xx
+	Failed      number  `json:"failed"`      // of them with status 5xx
+
 	WorkerID     int64  `json:"worker,string"`
 	DatacenterID int64  `json:"datacenter,string"`
 	Guarantee    string `json:"guarantee"`
@@ -160,10 +155,8 @@ func failure(s segments.Stats) error {
 func newStats(r *reading) *stats {
 	s := r.stats
 	values := &stats{
-		point: point{
-			Time: seconds(r.at), Rate: none(), Fill: number(100 * float64(s.Remaining) / float64(s.Capacity)), Ahead: number(s.Ahead.Seconds()),
-			WindowLasts: none(), Requests: none(), Refused: none(), Failed: none(),
-		},
+		Time: seconds(r.at), Rate: none(), Fill: number(100 * float64(s.Remaining) / float64(s.Capacity)), Ahead: number(s.Ahead.Seconds()),
+		WindowLasts: none(), Requests: none(), Refused: none(), Failed: none(),
 		WorkerID:     s.WorkerID,
 		DatacenterID: s.DatacenterID,
 		Guarantee:    s.Guarantee.String(),
@@ -189,7 +182,6 @@ type about struct {
 	Epoch     time.Time   `json:"epoch"`
 	Expires   time.Time   `json:"expires"`   // when the delta field is used up at the pace of the clock
 	Heartbeat float64     `json:"heartbeat"` // the stream is never silent for longer
-	Kept      float64     `json:"kept"`      // the history reaches back so far
 	Limits    limits      `json:"limits"`
 }
 
@@ -210,10 +202,24 @@ func newAbout(cfg Config, started time.Time) about {
 		Epoch:     cfg.Allocator.Epoch(),
 		Expires:   cfg.Allocator.Expires(),
 		Heartbeat: heartbeat.Seconds(),
-		Kept:      kept.Seconds(),
 		Limits:    newLimits(cfg),
 	}
 }
+
+// A number is a figure of the page. NaN, null in JSON, is no value.
+type number float64
+
+func none() number { return number(math.NaN()) }
+
+// MarshalJSON writes at most six decimals.
+func (n number) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
+		return []byte("null"), nil
+	}
+	return strconv.AppendFloat(nil, math.Round(float64(n)*1e6)/1e6, 'f', -1, 64), nil
+}
+
+func seconds(t time.Time) number { return number(float64(t.UnixMilli()) / 1000) }
 
 // event is a server-sent event. JSON has no line breaks, so that its data is one line.
 func event(name string, data any) []byte {

@@ -2,7 +2,7 @@ package dashboard
 
 import (
 	"context"
-	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,62 +14,23 @@ import (
 	"github.com/uidring/uidring/internal/test/testgen"
 )
 
-// A page that runs keeps the readings of the last 15 minutes, whether it has viewers or not.
-func TestRunKeepsTheHistory(t *testing.T) {
+// A viewer learns since when there are no IDs, though there was no viewer at that time.
+func TestVerdictHasTheStartOfAnEarlierFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		issued := int64(0)
-		p := New(quietly(t, bitsalloc.Default(), func() cached.Stats {
-			issued += 1000
-			return cached.Stats{Issued: issued, Limit: assigner.Unlimited, Capacity: 100, Remaining: 50}
-		}))
+		cfg := quietly(t, bitsalloc.Default(), func() cached.Stats { return cached.Stats{Limit: assigner.Unlimited, Capacity: 100} })
+		cfg.API = quiet{noLease: time.Now().Add(10 * time.Second)}
+		p := New(cfg)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() { defer close(ended); p.Run(ctx) }()
-		for _, test := range []struct {
-			after time.Duration
-			want  int
-		}{{10 * time.Second, 11}, {10 * time.Minute, 611}, {time.Hour, 900}} {
-			time.Sleep(test.after)
-			synctest.Wait()
-			p.feed.mu.Lock() // for the race detector
-			h := p.feed.history
-			if n := len(h); n != test.want || float64(h[n-1].Time-h[0].Time) != float64(n-1) {
-				t.Errorf("%d readings from %v to %v, want the last %d, one per second", n, h[0].Time, h[n-1].Time, test.want)
-			}
-			if last := h[len(h)-1]; last.Rate != 1000 || last.Fill != 50 {
-				t.Errorf("the last reading has rate %v and fill %v, want 1000 and 50", last.Rate, last.Fill)
-			}
-			p.feed.mu.Unlock()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if text := string(p.feed.latest().event); !strings.Contains(text, "No IDs since 00:00:10 UTC.") {
+			t.Errorf("%s, want that there are no IDs since 00:00:10", text)
 		}
 		cancel()
 		<-ended
 	})
-}
-
-func TestHistoryIsInOrder(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		times []number
-		want  string
-	}{
-		{"one after the other", []number{1, 2, 3}, "[1 2 3]"},
-		{"after a pause", []number{1, 2, 902}, "[902]"},
-		{"within 15 minutes", []number{1, 2, 901.5}, "[2 901.5]"},
-		{"the clock was set back", []number{3600, 3601, 3602, 3601}, "[3600 3601]"},
-		{"far back", []number{3600, 3601, 5, 6}, "[5 6]"},
-	} {
-		var h history
-		for _, at := range test.times {
-			h = h.add(point{Time: at})
-		}
-		var times []number
-		for _, p := range h {
-			times = append(times, p.Time)
-		}
-		if fmt.Sprint(times) != test.want {
-			t.Errorf("%s: times %v, want %s", test.name, times, test.want)
-		}
-	}
 }
 
 // The list has the holders of a real store, and stays when the store is lost.

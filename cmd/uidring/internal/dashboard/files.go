@@ -1,24 +1,21 @@
 package dashboard
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"embed"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"path"
-	"time"
 )
 
 //go:embed assets
 var assets embed.FS
 
-// mediaTypes are by the ending of a name, and "" is for licences. The answers of the mime package
-// depend on files of the machine.
+// mediaTypes are by the ending of a name. The answers of the mime package depend on files of the
+// machine.
 var mediaTypes = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-	".svg": "image/svg+xml", "": "text/plain; charset=utf-8",
+	".svg": "image/svg+xml",
 }
 
 // files returns the handler of every embedded file: assets/index.html is "/", the others have the
@@ -33,11 +30,11 @@ func files() map[string]http.Handler {
 		if err != nil {
 			return err
 		}
-		path := "/" + name
+		at := "/" + name
 		if name == "assets/index.html" {
-			path = "/"
+			at = "/"
 		}
-		all[path] = file(name, content)
+		all[at] = file(mediaTypes[path.Ext(name)], content)
 		return nil
 	})
 	if err != nil {
@@ -46,17 +43,15 @@ func files() map[string]http.Handler {
 	return all
 }
 
-// file serves a file that browsers keep but ask about each time, so that a new version of the
-// program is seen at once.
-func file(name string, content []byte) http.HandlerFunc {
-	tag := fmt.Sprintf(`"%x"`, sha256.Sum256(content))
-	return func(w http.ResponseWriter, r *http.Request) {
+// file serves a file that browsers do not keep, so that a new version of the program is seen at
+// once.
+func file(mediaType string, content []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
 		h := w.Header()
-		h.Set("Content-Type", mediaTypes[path.Ext(name)])
-		h.Set("Cache-Control", "no-cache")
+		h.Set("Content-Type", mediaType)
+		h.Set("Cache-Control", "no-store")
 		h.Set("Content-Security-Policy", policy)
 		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("ETag", tag)
-		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
+		_, _ = w.Write(content) // the client may have disconnected
 	}
 }

@@ -113,5 +113,3 @@ func (s *servers) list(ctx context.Context) (serverList, error) {
 	}
 	return l, nil
 }
-
-func seconds(t time.Time) number { return number(float64(t.UnixMilli()) / 1000) }

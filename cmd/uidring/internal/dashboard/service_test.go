@@ -40,9 +40,14 @@ func allocator(t *testing.T, l bitsalloc.Layout) *bitsalloc.Allocator {
 }
 
 // quiet is an API without requests.
-type quiet struct{}
+type quiet struct{ noLease time.Time } // since then; zero: there is a lease
 
-func (quiet) Unready() string                            { return "" }
+func (q quiet) Unready() string {
+	if q.noLease.IsZero() || time.Now().Before(q.noLease) {
+		return ""
+	}
+	return "no-lease"
+}
 func (quiet) Refusal() string                            { return "" }
 func (quiet) Traffic() (answered, refused, failed int64) { return 0, 0, 0 }
 

@@ -30,7 +30,7 @@ func (p *Page) stream(w http.ResponseWriter, r *http.Request) {
 		_, err := w.Write(text)
 		return err == nil && conn.Flush() == nil
 	}
-	if !write(p.about) || !write(p.feed.past()) {
+	if !write(p.about) {
 		return
 	}
 	var seen *reading

@@ -111,9 +111,8 @@ func TestStreamEventsAreExact(t *testing.T) {
 		want := "event: about\n" +
 			`data: {"version":"v1.2.3","host":"ids-1","namespace":"orders","tokens":true,"apiPort":"8080","store":"file:///ids","local":false,"started":946684800,` +
 			`"layout":{"delta":41,"datacenter":0,"worker":10,"sequence":12,"unit":0.001},` +
-			`"epoch":"2026-01-01T00:00:00Z","expires":"2095-09-07T15:47:35.552Z","heartbeat":5,"kept":900,` +
+			`"epoch":"2026-01-01T00:00:00Z","expires":"2095-09-07T15:47:35.552Z","heartbeat":5,` +
 			`"limits":{"lease":20,"ahead":60,"behind":-180}}` + "\n\n" +
-			"event: history\n" + `data: [{"time":946684800,"rate":null,` + values + measuring + "}]\n\n" +
 			"event: stats\n" + `data: ` + verdict + `"time":946684800,"rate":null,` + values + measuring + fmt.Sprintf(stats, int64(1<<60+500)) +
 			"event: stats\n" + `data: ` + verdict + `"time":946684801,"rate":500,` + values + none + fmt.Sprintf(stats, int64(1<<60+1000))
 		if got := v.body.String(); got != want {
@@ -131,8 +130,8 @@ func TestStreamsShareOneReadingPerInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, calls := counted(t)
 		h := newPage(cfg)
-		slow := &viewer{hold: make(chan struct{}, 3)}
-		for range cap(slow.hold) { // "about", "history" and the first reading
+		slow := &viewer{hold: make(chan struct{}, 2)}
+		for range cap(slow.hold) { // "about" and the first reading
 			slow.hold <- struct{}{}
 		}
 		viewers := []*viewer{look(h, slow)}
@@ -159,7 +158,7 @@ func TestStreamsShareOneReadingPerInterval(t *testing.T) {
 		}
 		again := look(h, &viewer{})
 		again.end(t)
-		if again.count(`"rate":null,"fill"`) != 2 || again.count(`"windowLasts":null`) != 2 {
+		if again.count(`"rate":null,"fill"`) != 1 || again.count(`"windowLasts":null`) != 1 {
 			t.Errorf("got %s, want no rate, which would be a mean over the hour, and no window without a fence", again.body.String())
 		}
 	})
@@ -183,7 +182,7 @@ func TestStreamHasHeartbeatsAndDeadlines(t *testing.T) {
 			}
 		}
 		// At 0, 5, 10, 12, 17, 22, 24 s.
-		if want := "event: about event: history event: stats : : event: stats : : event: stats"; strings.Join(got, " ") != want {
+		if want := "event: about event: stats : : event: stats : : event: stats"; strings.Join(got, " ") != want {
 			t.Errorf("got %v, want %s", got, want)
 		}
 		select {

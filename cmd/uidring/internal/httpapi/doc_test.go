@@ -23,13 +23,13 @@ func TestDocumentedExamplesAreTrue(t *testing.T) {
 	if got := call(s, "/v1/parse/"+id).Body.String(); !ok || !strings.HasPrefix(want, got) {
 		t.Errorf("%s answers %s", command+id, got)
 	}
-	first, err := uidring.ParseBase32(id)
+	first, err := uidring.Parse(id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{
-		`{"id":"` + first.String() + "\"}\n", "\n" + id + "\n" + (first + 1).Base32() + "\n" + (first + 2).Base32() + "\n",
-		"`" + first.String() + "`", `{"ranges":[{"first":"` + first.String() + `","count":1000}]}`, "`" + first.String() + " 1000`", "`" + first.Base32() + "`", "`" + first.Base62() + "`",
+		`{"id":"` + first.String() + "\"}\n", "\n" + id + "\n" + (first + 1).String() + "\n" + (first + 2).String() + "\n",
+		`{"ranges":[{"first":"` + first.String() + `","count":1000}]}`, "`" + first.String() + " 1000`",
 	} {
 		if !strings.Contains(string(page), text) {
 			t.Errorf("SERVICE.md has no %q", text)

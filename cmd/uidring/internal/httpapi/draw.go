@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -9,13 +10,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/uidring/uidring"
 )
 
 // id handles GET and POST /v1/id.
 func (s *Server) id(w http.ResponseWriter, r *http.Request, c *client) *problem {
-	query, p := parameters(r, "form")
+	query, p := parameters(r)
 	if p != nil {
 		return p
 	}
@@ -102,7 +101,7 @@ func parameters(r *http.Request, known ...string) (url.Values, *problem) {
 		}
 	}
 	if left > 0 {
-		return nil, badRequest.because("The query has an unknown parameter, allowed: %s.", strings.Join(known, ", "))
+		return nil, badRequest.because("The query has an unknown parameter, allowed: %s.", cmp.Or(strings.Join(known, ", "), "none"))
 	}
 	return query, nil
 }
@@ -209,7 +208,7 @@ func (b *batch) write(w http.ResponseWriter, f format) {
 				}
 				buf = buf[:0]
 			}
-			buf = f.form(append(buf, between...), uidring.ID(s.first+i))
+			buf = strconv.AppendInt(append(buf, between...), s.first+i, 10)
 			if f.count != "" {
 				buf = strconv.AppendInt(append(buf, f.count...), int64(s.n), 10)
 			}

@@ -26,12 +26,10 @@ func TestDrawWritesIDsAsAsked(t *testing.T) {
 		body                      func(a, b uidring.ID) string
 	}{
 		{"/v1/id", "", "application/json", func(a, _ uidring.ID) string { return `{"id":"` + a.String() + "\"}\n" }},
-		{"/v1/id?form=base32", "", "application/json", func(a, _ uidring.ID) string { return `{"id":"` + a.Base32() + "\"}\n" }},
 		{"/v1/id", "text/plain", "text/plain; charset=utf-8", func(a, _ uidring.ID) string { return a.String() + "\n" }},
-		{"/v1/id?form=base62", "text/plain", "text/plain; charset=utf-8", func(a, _ uidring.ID) string { return a.Base62() + "\n" }},
 		{"/v1/ids?n=1", "", "application/json", func(a, _ uidring.ID) string { return `{"ids":["` + a.String() + "\"]}\n" }},
-		{"/v1/ids?n=2&form=base62", "", "application/json", func(a, b uidring.ID) string { return `{"ids":["` + a.Base62() + `","` + b.Base62() + "\"]}\n" }},
-		{"/v1/ids?form=base32&n=2", "text/plain", "text/plain; charset=utf-8", func(a, b uidring.ID) string { return a.Base32() + "\n" + b.Base32() + "\n" }},
+		{"/v1/ids?n=2", "", "application/json", func(a, b uidring.ID) string { return `{"ids":["` + a.String() + `","` + b.String() + "\"]}\n" }},
+		{"/v1/ids?n=2", "text/plain", "text/plain; charset=utf-8", func(a, b uidring.ID) string { return a.String() + "\n" + b.String() + "\n" }},
 		{"/v1/ids?n=2&form=ranges", "", "application/json", func(a, _ uidring.ID) string {
 			return fmt.Sprintf("{\"ranges\":[{\"first\":\"%d\",\"count\":2}]}\n", a)
 		}},
@@ -66,7 +64,7 @@ func TestMethodsOfEachRoute(t *testing.T) {
 func TestWrongRequests(t *testing.T) {
 	s := newServer(t, Config{Settings: Settings{Rate: math.MaxInt32, Burst: 50}})
 	before := last(t, s)
-	const noPath, forms = `There is nothing under this path; see /openapi.json.`, `allowed: decimal, base32, base62`
+	const noPath, digits = `There is nothing under this path; see /openapi.json.`, `allowed: decimal digits without sign or leading zero.`
 	for _, row := range []struct{ path, accept, name, detail string }{
 		{"/v1/ids", "", "bad-request", `Parameter n is "", allowed: 1 to 50.`},
 		{"/v1/ids?n=0", "", "bad-request", `Parameter n is "0", allowed: 1 to 50.`},
@@ -76,22 +74,18 @@ func TestWrongRequests(t *testing.T) {
 		{"/v1/ids?n=" + strings.Repeat("7", 100), "", "bad-request", `Parameter n is "` + strings.Repeat("7", 64) + `…", allowed: 1 to 50.`},
 		{"/v1/ids?n=1&n=2", "", "bad-request", `Parameter n is given 2 times, allowed: once.`},
 		{"/v1/ids?n=1&count=2", "", "bad-request", `The query has an unknown parameter, allowed: n, form.`},
-		{"/v1/ids?n=1;form=base32", "", "bad-request", `The query of the URL cannot be parsed.`},
-		{"/v1/id?n=1", "", "bad-request", `The query has an unknown parameter, allowed: form.`},
-		{"/v1/id?form=BASE32", "", "bad-request", `Parameter form is "BASE32", ` + forms + `.`},
-		{"/v1/id?form=ranges", "", "bad-request", `Parameter form is "ranges", ` + forms + `.`},
-		{"/v1/ids?n=1&form=Ranges", "", "bad-request", `Parameter form is "Ranges", ` + forms + `, ranges.`},
-		{"/v1/parse/1?form=ranges", "", "bad-request", `Parameter form is "ranges", ` + forms + `.`},
+		{"/v1/ids?n=1;form=ranges", "", "bad-request", `The query of the URL cannot be parsed.`},
+		{"/v1/id?n=1", "", "bad-request", `The query has an unknown parameter, allowed: none.`},
+		{"/v1/ids?n=1&form=Ranges", "", "bad-request", `Parameter form is "Ranges", allowed: ranges, with n.`},
+		{"/v1/parse/1?form=base62", "", "bad-request", `The query has an unknown parameter, allowed: none.`},
 		{"/v1/id", "text/html", "not-acceptable", `Accept allows neither application/json nor text/plain.`},
 		{"/x", "", "not-found", noPath},
 		{"/assets/../../x", "", "not-found", noPath},
 		{"//v1/id", "", "not-found", noPath},
-		{"/v1/parse/../id", "", "invalid-id", `malformed ID: no form has 5 characters, allowed: decimal digits, 13 characters of base32, 11 of base62.`},
-		{"/v1/parse/", "", "invalid-id", `malformed ID: decimal "": no digits, allowed: decimal digits without sign or leading zero.`},
+		{"/v1/parse/../id", "", "invalid-id", `malformed ID: decimal "../id": character "." at offset 0, ` + digits},
+		{"/v1/parse/", "", "invalid-id", `malformed ID: decimal "": no digits, ` + digits},
 		{"/v1/parse/0", "", "invalid-id", "0 is not an ID of this server's layout."},
-		{"/v1/parse/1?form=base62", "", "invalid-id", `malformed ID: base62 "1": 1 bytes long, allowed: 11 characters of 0-9, A-Z and a-z.`},
-		{"/v1/parse/1%2F2", "", "invalid-id", `malformed ID: no form has 3 characters, allowed: decimal digits, 13 characters of base32, 11 of base62.`},
-		{"/v1/parse/%3Cscript%3E1%3C%2Fs%3E", "", "invalid-id", `malformed ID: base32 "<script>1</s>": character "<" at offset 0, allowed: 13 characters of 0-9 and A-Z but U.`},
+		{"/v1/parse/%3Cscript%3E1%3C%2Fs%3E", "", "invalid-id", `malformed ID: decimal "<script>1</s>": character "<" at offset 0, ` + digits},
 	} {
 		if p := wantProblem(t, call(s, row.path, "Accept", row.accept), row.name, row.path); p.Detail != row.detail {
 			t.Errorf("%s: %q; want %q", row.path, p.Detail, row.detail)
@@ -102,7 +96,7 @@ func TestWrongRequests(t *testing.T) {
 	}
 }
 
-func TestParseTakesAnIDApartInAllForms(t *testing.T) {
+func TestParseTakesAnIDApart(t *testing.T) {
 	epoch := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 	s := newServer(t, Config{Generator: newGenerator(t, cached.Config{Epoch: epoch, DatacenterID: 2})})
 	alloc, err := bitsalloc.New(bitsalloc.Default(), epoch)
@@ -116,10 +110,8 @@ func TestParseTakesAnIDApartInAllForms(t *testing.T) {
 	id := uidring.ID(number)
 	want := fmt.Sprintf(`{"id":"%d","base32":"%s","base62":"%s","delta":86400,"datacenter":2,"worker":42,"sequence":7,"time":"2026-01-02T00:00:00Z"}`+"\n",
 		id, id.Base32(), id.Base62())
-	for _, path := range []string{id.String(), strings.ToLower(id.Base32()), id.Base62(), id.String() + "?form=decimal", id.Base62() + "?form=base62"} {
-		if w := call(s, "/v1/parse/"+path); w.Code != 200 || w.Body.String() != want || w.Header().Get("Content-Type") != "application/json" {
-			t.Errorf("%s: %d, %s; want %s", path, w.Code, w.Body, want)
-		}
+	if w := call(s, "/v1/parse/"+id.String()); w.Code != 200 || w.Body.String() != want || w.Header().Get("Content-Type") != "application/json" {
+		t.Errorf("%d, %s; want %s", w.Code, w.Body, want)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/cmd/uidring/internal/idtext"
 )
 
@@ -12,17 +13,13 @@ const parsePath = "/v1/parse/"
 
 // parse handles GET /v1/parse/{id}.
 func (s *Server) parse(w http.ResponseWriter, r *http.Request, c *client) *problem {
-	query, p := parameters(r, "form")
-	if p != nil {
+	if _, p := parameters(r); p != nil {
 		return p
 	}
 	if p := c.spend(1); p != nil {
 		return p
 	}
-	if _, p := textForm(query, textForms); p != nil {
-		return p
-	}
-	id, err := idtext.Form(query.Get("form")).Read(strings.TrimPrefix(r.URL.Path, parsePath))
+	id, err := uidring.Parse(strings.TrimPrefix(r.URL.Path, parsePath))
 	if err != nil {
 		return invalidID.because("%s.", strings.TrimPrefix(err.Error(), "uidring: "))
 	}

@@ -1,5 +1,5 @@
-// Package idtext reads the text forms of IDs and describes parsed IDs, for the command and the
-// service alike.
+// Package idtext reads the text forms of IDs for the command, and describes parsed IDs for it and
+// the service alike.
 package idtext
 
 import (

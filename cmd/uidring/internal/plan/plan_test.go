@@ -47,19 +47,6 @@ func TestJudgeFaults(t *testing.T) {
 	}
 }
 
-func TestJudgeReportsFieldsAndEnd(t *testing.T) {
-	n := small()
-	end := time.Date(2034, 7, 4, 21, 24, 16, 0, time.UTC)
-	v := n.Judge(allocator(t, bitsalloc.Default()))
-	if v.Workers != 131072 || v.Datacenters != 32 || v.Rate != 8192 || !v.Ends.Equal(end) {
-		t.Errorf("%+v", v)
-	}
-	// A unit of a millisecond has a thousand times as many.
-	if v = n.Judge(allocator(t, bitsalloc.Snowflake())); v.Rate != 4_096_000 {
-		t.Errorf("%v IDs a second, want 4,096,000", v.Rate)
-	}
-}
-
 func TestFit(t *testing.T) {
 	start := bitsalloc.DefaultEpoch()
 	for _, tt := range []struct {

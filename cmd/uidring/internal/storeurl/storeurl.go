@@ -44,8 +44,6 @@ func kinds() []kind {
 		{schemes: []string{"mysql"}, forms: "mysql://user:password@host:3306/database", open: openMySQL, tls: byDriver},
 		{schemes: []string{"postgres", "postgresql"}, forms: "postgres://user:password@host:5432/database", open: openPostgres},
 		{schemes: []string{"redis", "rediss"}, forms: "redis://user:password@host:6379/0", open: openRedis, tls: byScheme},
-		{schemes: []string{"redis-sentinel", "rediss-sentinel"}, forms: "redis-sentinel://host:26379,host2:26379/0?master_name=name", open: openRedis, tls: byScheme},
-		{schemes: []string{"redis-cluster", "rediss-cluster"}, forms: "redis-cluster://user:password@host:6379,host2:6379", open: openRedis, tls: byScheme},
 		{schemes: []string{"etcd"}, forms: "etcd://user:password@host:2379,host2:2379", open: openEtcd, tls: byParam, params: withTLS},
 		{schemes: []string{"zookeeper"}, forms: "zookeeper://user:password@host:2181,host2:2181/root", open: openZooKeeper, tls: byParam, params: withTLS},
 		{schemes: []string{"nats"}, forms: "nats://user:password@host:4222,host2:4222/bucket?sync=always", open: openNATS, tls: byParam, params: append(withTLS, "sync", "replicas", "creds")},

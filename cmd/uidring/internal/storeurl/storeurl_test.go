@@ -63,30 +63,13 @@ func mariaDB(t *testing.T) (*testserver.Server, func(password string) string) {
 
 func redisServer(t *testing.T) (*testserver.Server, func(password string) string) {
 	server := testserver.Redis(t)
-	addUser(t, server)
-	return server, func(password string) string {
-		return at("redis", server.Addr(), "/0?max_retries=1&dial_timeout=1s", password)
-	}
-}
-
-// addUser adds the user ids to a Redis server, with the rights that the package needs.
-func addUser(t *testing.T, server *testserver.Server) {
-	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	defer client.Close()
 	if err := client.ACLSetUser(t.Context(), "ids", "on", ">"+password, "~{uidring}:*", "+@all").Err(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// The first Sentinel of the URL does not answer.
-func sentinel(t *testing.T) (*testserver.Server, func(password string) string) {
-	primary := testserver.Redis(t, "--min-replicas-to-write", "1") // its absence is a fault
-	addUser(t, primary)
-	addUser(t, testserver.RedisReplica(t, primary))
-	server := testserver.RedisSentinel(t, primary)
 	return server, func(password string) string {
-		return strings.Replace(server.DSN(), "//", "//127.0.0.1:1,", 1) + "&max_retries=1&dial_timeout=1s&username=ids&password=" + url.QueryEscape(password)
+		return at("redis", server.Addr(), "/0?max_retries=1&dial_timeout=1s", password)
 	}
 }
 
@@ -129,7 +112,7 @@ func zooKeeper(t *testing.T) (*testserver.Server, func(password string) string) 
 func TestOpenServers(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T) (*testserver.Server, func(string) string){
-		"MariaDB": mariaDB, "Redis": redisServer, "Sentinel": sentinel, "etcd": etcd,
+		"MariaDB": mariaDB, "Redis": redisServer, "etcd": etcd,
 		"NATS": natsServer, "ZooKeeper": zooKeeper,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -312,46 +295,42 @@ func TestOpenNamesTheAllowed(t *testing.T) {
 	authority := newPKI(t)
 	t.Setenv("KUBERNETES_SERVICE_HOST", "") // this process is no pod
 	for url, want := range map[string]string{
-		"":                                                       "store: URL has no scheme, allowed: a URL that begins with sqlite:, mysql:, postgres:, ",
-		"oracle://ids:sesame@h/db":                               `store: URL begins with "oracle:", allowed: a URL that begins with sqlite:, mysql:, `,
-		"mariadb://ids:sesame@h/db":                              `store: URL begins with "mariadb:", allowed: mysql://user:password@host:3306/database`,
-		"postgre://ids:sesame@h/db":                              `store: URL begins with "postgre:", allowed: postgres://user:password@host:5432/database`,
-		"sqlite3:ids.db":                                         `store: URL begins with "sqlite3:", allowed: sqlite:///path/ids.db, sqlite:ids.db`,
-		"ids:sesame@tcp(h:3306)/db":                              "store: URL has an @ after the host",
-		"MySQL://ids:sesame@h":                                   `store: mysql URL: path "", allowed: / and the name of a database`,
-		"://sesame":                                              "cannot be read",
-		"mysql://ids:sesame#@h/db":                               "write / ? # % @ in a user name or password as %2F %3F %23 %25 %40",
-		"mysql://ids:1?sesame@h/db":                              "URL has an @ after the host",
-		"mysql://ids:x@h/db#sesame":                              "URL has a part after #",
-		"mysql://h/db?cert=c.pem":                                "only one of cert and key, allowed: both or neither",
-		"mysql://h/db?ca=" + os.DevNull:                          "ca: no certificate in ",
-		"mysql://h/db?ca=missing.pem":                            "no such file",
-		"postgres://h/db?password=sesame":                        "parameter password, allowed: the password before the @",
-		"postgres://ids:sesame@h/db?sslmode=of":                  "failed to configure TLS (sslmode is invalid)",
-		"redis://:sesame@h/x":                                    "redis URL: redis: invalid database number",
-		"redis://h/0?ca=" + authority:                            "ca, cert or key without TLS, allowed: with rediss://",
-		"redis://h,h2/0":                                         "redis URL: several hosts, allowed: one, or redis-sentinel://",
-		"redis-cluster://:sesame@h/0":                            "redis-cluster URL: a path, allowed: none",
-		"redis-cluster://:sesame@h?read_only=true":               "parameter read_only, allowed: none that reads from replicas",
-		"redis-cluster://:sesame@h?route_by_latency=":            "parameter route_by_latency, allowed: none that reads from replicas",
-		"redis-sentinel://:sesame@h/0":                           "no master_name, allowed: the name of the primary in the Sentinels",
-		"redis-sentinel://h/0?master_name=ids&password=x&sesame": "go-redis rejects the path or a parameter (not shown",
-		"etcd://ids:sesame@h?tls=maybe":                          `tls="maybe", allowed: true`,
-		"etcd://h?ttl=1&a=b":                                     "parameters a, ttl, allowed: ca, cert, key, tls",
-		"etcd://h/orders":                                        "etcd URL: a path, allowed: none",
-		"nats://ids:sesame@h/a/b":                                `path "/a/b", allowed: / and the name of a bucket`,
-		"nats://ids:sesame@h/b?sync=1s":                          `sync="1s", allowed: always`,
-		"nats://ids:sesame@h/b?replicas=0":                       `replicas="0", allowed: 1 to 5`,
-		"dynamodb://ids:sesame@eu-central-1/t":                   "a user, allowed: none; credentials come from the environment, ~/.aws",
-		"dynamodb://localhost:8000/t":                            `region "localhost:8000", allowed: such as eu-central-1; the parameter endpoint`,
-		"kubernetes://ids:sesame@/ids":                           "service account of the pod, or from kubectl proxy",
-		"kubernetes://10.0.0.1:8001/ids":                         `host "10.0.0.1:8001", allowed: none in a pod, else the address of kubectl proxy`,
-		"kubernetes:///ids":                                      "elsewhere run kubectl proxy, allowed: kubernetes://127.0.0.1:8001/namespace",
-		"https://ids:sesame@h":                                   "a user, allowed: a token alone",
-		"https://:sesame@h?tls=true":                             "parameters tls, allowed: ca, cert, key, addr",
-		"file:relative":                                          "no folder, allowed: file:///folder",
-		"file://host/folder":                                     "file URL has a host or parameters; write the path after three slashes",
-		"sqlite:":                                                "no file, allowed:",
+		"":                                      "store: URL has no scheme, allowed: a URL that begins with sqlite:, mysql:, postgres:, ",
+		"oracle://ids:sesame@h/db":              `store: URL begins with "oracle:", allowed: a URL that begins with sqlite:, mysql:, `,
+		"mariadb://ids:sesame@h/db":             `store: URL begins with "mariadb:", allowed: mysql://user:password@host:3306/database`,
+		"postgre://ids:sesame@h/db":             `store: URL begins with "postgre:", allowed: postgres://user:password@host:5432/database`,
+		"sqlite3:ids.db":                        `store: URL begins with "sqlite3:", allowed: sqlite:///path/ids.db, sqlite:ids.db`,
+		"ids:sesame@tcp(h:3306)/db":             "store: URL has an @ after the host",
+		"MySQL://ids:sesame@h":                  `store: mysql URL: path "", allowed: / and the name of a database`,
+		"://sesame":                             "cannot be read",
+		"mysql://ids:sesame#@h/db":              "write / ? # % @ in a user name or password as %2F %3F %23 %25 %40",
+		"mysql://ids:1?sesame@h/db":             "URL has an @ after the host",
+		"mysql://ids:x@h/db#sesame":             "URL has a part after #",
+		"mysql://h/db?cert=c.pem":               "only one of cert and key, allowed: both or neither",
+		"mysql://h/db?ca=" + os.DevNull:         "ca: no certificate in ",
+		"mysql://h/db?ca=missing.pem":           "no such file",
+		"postgres://h/db?password=sesame":       "parameter password, allowed: the password before the @",
+		"postgres://ids:sesame@h/db?sslmode=of": "failed to configure TLS (sslmode is invalid)",
+		"redis://:sesame@h/x":                   "redis URL: redis: invalid database number",
+		"redis://:sesame@h/0?read_only=true":    "redis: unexpected option: read_only",
+		"redis://h/0?ca=" + authority:           "ca, cert or key without TLS, allowed: with rediss://",
+		"redis://h,h2/0":                        "redis URL: several hosts, allowed: one",
+		"etcd://ids:sesame@h?tls=maybe":         `tls="maybe", allowed: true`,
+		"etcd://h?ttl=1&a=b":                    "parameters a, ttl, allowed: ca, cert, key, tls",
+		"etcd://h/orders":                       "etcd URL: a path, allowed: none",
+		"nats://ids:sesame@h/a/b":               `path "/a/b", allowed: / and the name of a bucket`,
+		"nats://ids:sesame@h/b?sync=1s":         `sync="1s", allowed: always`,
+		"nats://ids:sesame@h/b?replicas=0":      `replicas="0", allowed: 1 to 5`,
+		"dynamodb://ids:sesame@eu-central-1/t":  "a user, allowed: none; credentials come from the environment, ~/.aws",
+		"dynamodb://localhost:8000/t":           `region "localhost:8000", allowed: such as eu-central-1; the parameter endpoint`,
+		"kubernetes://ids:sesame@/ids":          "service account of the pod, or from kubectl proxy",
+		"kubernetes://10.0.0.1:8001/ids":        `host "10.0.0.1:8001", allowed: none in a pod, else the address of kubectl proxy`,
+		"kubernetes:///ids":                     "elsewhere run kubectl proxy, allowed: kubernetes://127.0.0.1:8001/namespace",
+		"https://ids:sesame@h":                  "a user, allowed: a token alone",
+		"https://:sesame@h?tls=true":            "parameters tls, allowed: ca, cert, key, addr",
+		"file:relative":                         "no folder, allowed: file:///folder",
+		"file://host/folder":                    "file URL has a host or parameters; write the path after three slashes",
+		"sqlite:":                               "no file, allowed:",
 	} {
 		s, err := storeurl.Open(url, "orders")
 		if err == nil {
@@ -380,49 +359,14 @@ func TestURLsAreDocumented(t *testing.T) {
 	}
 }
 
-func TestStringShowsNoUserAndNoParameters(t *testing.T) {
-	for url, want := range map[string]string{
-		"mysql://ids:sesame@h:1/db?timeout=1s":                               "mysql://h:1/db",
-		"redis-sentinel://:sesame@a:1,b:2/0?master_name=ids&password=sesame": "redis-sentinel://a:1,b:2/0",
-		"zookeeper://a:1,b:2/services?tls=true":                              "zookeeper://a:1,b:2/services",
-		"kubernetes://localhost:8001/ids":                                    "kubernetes://localhost:8001/ids",
-		"https://:sesame@a:1/x?addr=b":                                       "https://a:1/x",
-		"sqlite:a%20b.db":                                                    "sqlite:a%20b.db",
-	} {
-		if got := open(t, url, "orders").String(); got != want {
-			t.Errorf("String of %s = %s, want %s", url, got, want)
-		}
-	}
-}
-
-// The first host of the URL does not answer.
-func TestOpenRedisCluster(t *testing.T) {
-	t.Parallel()
-	servers := testserver.RedisCluster(t, 3)
-	use(t, open(t, "redis-cluster://127.0.0.1:1,"+servers[2].Addr(), "orders"))
-}
-
 // Without ContextTimeoutEnabled, go-redis waits beyond the end of a context.
-func TestRedisClientsObeyTheirContext(t *testing.T) {
-	for mode, text := range map[string]string{"": "redis://h/0", "cluster": "redis://h", "sentinel": "redis://h/0?master_name=ids"} {
-		u, err := url.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		client, err := storeurl.DialRedis(mode, u, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer client.Close()
-		obeys := false
-		switch c := client.(type) {
-		case *redis.Client:
-			obeys = c.Options().ContextTimeoutEnabled
-		case *redis.ClusterClient:
-			obeys = c.Options().ContextTimeoutEnabled
-		}
-		if !obeys {
-			t.Errorf("mode %q: %T without ContextTimeoutEnabled", mode, client)
-		}
+func TestRedisClientObeysItsContext(t *testing.T) {
+	client, err := storeurl.DialRedis(&url.URL{Scheme: "redis", Host: "h"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if !client.Options().ContextTimeoutEnabled {
+		t.Error("ContextTimeoutEnabled is not set")
 	}
 }

@@ -109,7 +109,6 @@ func TestTLSFromTheFirstByte(t *testing.T) {
 	own, other := newPKI(t), newPKI(t)
 	for _, tt := range []struct{ plain, secure string }{
 		{"redis://%s/0?max_retries=-1", "rediss://%s/0?max_retries=-1&"},
-		{"redis-cluster://%s?max_retries=-1", "rediss-cluster://%s?max_retries=-1&"},
 		{"etcd://%s", "etcd://%s?tls=true&"},
 		{"zookeeper://%s", "zookeeper://%s?tls=true&"},
 		{"http://%s", "https://%s?"},

@@ -20,19 +20,12 @@ import (
 	"github.com/uidring/uidring/internal/test/process"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
-	"github.com/uidring/uidring/uidringtest"
 )
 
 func post(t *testing.T, next func(context.Context) (uidring.ID, error)) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	routes(next).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/orders", nil))
 	return w
-}
-
-func TestServiceAnswersWithAnID(t *testing.T) {
-	if w := post(t, uidringtest.New(1000, 1).NextIDContext); w.Code != http.StatusOK || w.Body.String() != "1000\n" {
-		t.Errorf("%d %q, want 200 and 1000", w.Code, w.Body)
-	}
 }
 
 // In an outage a request ends after a second instead of waiting for the database.

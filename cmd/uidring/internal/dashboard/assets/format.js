@@ -2,13 +2,9 @@
 
 const whole = new Intl.NumberFormat('en', {maximumFractionDigits: 0});
 const tenths = new Intl.NumberFormat('en', {minimumFractionDigits: 1, maximumFractionDigits: 1});
-const compact = new Intl.NumberFormat('en', {notation: 'compact', maximumFractionDigits: 1});
 
 // integer takes a number, or a string where it may be above 2^53.
 export const integer = (n) => whole.format(typeof n === 'string' ? BigInt(n) : n);
-
-// short is for the axis of a chart: 12K, 1.5M.
-export const short = (n) => compact.format(n);
 
 export const rate = (perSecond) => (perSecond > 0 && perSecond < 10 ? tenths : whole).format(perSecond);
 
@@ -32,16 +28,6 @@ export function duration(seconds) {
     const rest = (total % size) / restSize;
     return `${Math.floor(total / size)} ${name}${rest ? ` ${rest} ${restName}` : ''}`;
   }
-}
-
-// brief is a duration for an axis, with its sign when it is negative: "40 s", "1.5 min", "−2 h".
-export function brief(seconds) {
-  const n = Math.abs(seconds);
-  const sign = seconds < 0 ? '−' : '';
-  if (n === 0) return '0 s';
-  if (n < 0.1) return `${sign}${short(n * 1000)} ms`;
-  const [name, size] = units.find(([, unit]) => n >= unit) ?? units.at(-1);
-  return `${sign}${short(n / size)} ${name}`;
 }
 
 // signed is a duration with its sign: "+1.5 s", "−12 s".

@@ -2,8 +2,8 @@
 
 import {Refusal, request, token} from './api.js';
 import {picture, split} from './bits.js';
-import * as charts from './charts.js';
 import {$, list, rows, show} from './dom.js';
+import {figures} from './figures.js';
 import {clock, distance, duration, instant, integer, signed} from './format.js';
 import {Stream} from './stream.js';
 
@@ -17,7 +17,7 @@ const guarantees = {
 
 let about = null; // the event "about"
 let reading = null; // the last event "stats"
-let mounted = false;
+const drawFigures = figures($('figures'));
 let drawWorker; // fill in the pictures of bits
 let drawDecoded;
 
@@ -26,7 +26,6 @@ let drawDecoded;
 const stream = new Stream({
   event(name, data) {
     if (name === 'about') introduce(data);
-    if (name === 'history') charts.recall(data);
     if (name === 'stats') update(data);
     if (name === 'servers') servers(data);
   },
@@ -54,9 +53,8 @@ function state(name, more) {
     if ([$('sign-in'), $('trouble')].some((box) => box.contains(document.activeElement))) $('main').focus();
     $('sign-in').hidden = true;
     $('content').hidden = false;
-  } else {
-    charts.interrupt();
-    if (unknown[name]) judge({level: 'unknown', title: 'Unknown', more: unknown[name], detail: ''});
+  } else if (unknown[name]) {
+    judge({level: 'unknown', title: 'Unknown', more: unknown[name], detail: ''});
   }
   $('trouble').hidden = name !== 'disconnected' && name !== 'paused';
 }
@@ -164,7 +162,6 @@ $('sign-out').addEventListener('click', () => {
 function introduce(data) {
   const same = about && JSON.stringify([about.layout, about.epoch]) === JSON.stringify([data.layout, data.epoch]);
   about = data;
-  charts.introduce(data);
   if (!same) { // what was decoded would be read in another way now
     drawWorker = picture($('worker-bits'), about.layout);
     drawDecoded = picture($('decoded-bits'), about.layout);
@@ -190,14 +187,11 @@ function judge({level, title, more, detail, book}) {
 
 function update(stats) {
   reading = stats;
-  if (!mounted) charts.mount($('charts'));
-  mounted = true;
-  charts.add(stats);
+  drawFigures(about, stats);
   judge(stats.verdict);
   const up = about.started && `up ${duration(Math.max(1, Math.round(stats.time - about.started)))}`;
   show($('version'), [about.host, `worker ${integer(stats.worker)}`, about.namespace && `namespace ${about.namespace}`, about.version, up].filter(Boolean).join(' · '));
   worker(stats);
-  table();
   segments(stats.segments ?? []);
 }
 
@@ -235,12 +229,6 @@ function samples() {
     '    print([int(id) for id in json.load(response)["ids"]])',
   ].join('\n'));
 }
-
-function table() {
-  if (!$('readings').open) return;
-  rows($('readings-body'), charts.rows(20));
-}
-$('readings').addEventListener('toggle', table);
 
 function segments(all) {
   $('segments').hidden = all.length === 0;
