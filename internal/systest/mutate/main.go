@@ -5,7 +5,7 @@
 //	go run ./internal/systest/mutate                        # every mutant
 //	go run ./internal/systest/mutate -sample 20             # about 20 mutants of each package, other ones each time
 //	go run ./internal/systest/mutate -match '^cached Lane'  # mutants whose name matches
-//	go run ./internal/systest/mutate -matrix -match ^bitsalloc  # with all test funcs that fail
+//	go run ./internal/systest/mutate -matrix -match ^bitsalloc  # each mutant against each test func
 //
 // The operators are: false and true (a condition), operand (one side of && and || alone), operator
 // (another comparison or sum), number (plus one, or the other of true and false), argument (in
@@ -24,11 +24,9 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -38,7 +36,7 @@ var (
 	seed   = flag.Uint64("seed", rand.Uint64(), "chooses the sample")
 	match  = flag.String("match", "", "regular expression for the names of mutants to try")
 	least  = flag.Int("least", 100, "percentage of the mutants that must be killed or explained")
-	matrix = flag.Bool("matrix", false, "run the tests of the package to their end, and print each test func that fails")
+	matrix = flag.Bool("matrix", false, "run each test func of the package alone, and print which ones kill a mutant")
 )
 
 // A target is a package to mutate, and more packages whose tests may kill its mutants.
@@ -96,48 +94,55 @@ type report struct {
 
 	mu                   sync.Mutex
 	tried, killed, lived int
+	kills                map[string][]string // for each test func the mutants that no other one kills
 }
 
 // try tries the mutants of a package that match, or a sample.
 func (r *report) try(ctx context.Context, t target, names *regexp.Regexp) error {
-	all, err := t.mutants(ctx)
+	tmp, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(m *mutant) bool { return !names.MatchString(m.String()) })
-	if len(all) == 0 {
-		return nil
-	}
-	if *sample > 0 {
-		rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	}
-	fmt.Fprintf(r.out, "%s: %d mutants match\n", t.dir, len(all))
-	bench, err := newBench(ctx, t)
+	defer os.RemoveAll(tmp)
+	s, err := t.read(ctx, tmp)
 	if err != nil {
 		return err
 	}
-	defer bench.close()
-	var tried atomic.Int64
+	compiled, err := s.choose(ctx, names)
+	if err != nil || compiled == 0 {
+		return err
+	}
+	fmt.Fprintf(r.out, "%s: %d of %d mutants\n", t.dir, len(s.mutants), compiled)
+	tried, killed, lived := r.tried, r.killed, r.lived
+	r.kills = make(map[string][]string)
 	group, ctx := errgroup.WithContext(ctx)
+	suites := s.plan(ctx)
 	group.SetLimit(runtime.NumCPU())
-	for _, m := range all {
+	for i, m := range s.mutants {
 		group.Go(func() error {
-			if *sample > 0 && tried.Load() >= int64(*sample) {
-				return nil
+			tests, err := killers(ctx, suites, i+1, m)
+			if err != nil {
+				return fmt.Errorf("%v: %w", m, err)
 			}
-			compiles, killers, err := bench.try(ctx, m)
-			if compiles {
-				tried.Add(1)
-				r.add(m, killers)
-			}
-			return err
+			r.add(m, tests)
+			return nil
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	fmt.Fprintf(r.out, "%s: %d tried, %d killed, %d explained\n", t.dir, r.tried-tried, r.killed-killed, r.lived-lived)
+	if *matrix {
+		own, _ := suites[0]() // built above
+		for _, name := range own.tests() {
+			fmt.Fprintf(r.out, "%s alone kills %d\n", name, len(r.kills[name]))
+			for _, m := range r.kills[name] {
+				fmt.Fprintln(r.out, "\t", m)
+			}
+		}
+	}
 	for kind, n := range r.explained {
-		if n > 0 && *sample == 0 && strings.HasPrefix(kind, t.dir+" ") && names.MatchString(kind) {
+		if n > 0 && len(s.mutants) == compiled && strings.HasPrefix(kind, t.dir+" ") && names.MatchString(kind) {
 			fmt.Fprintf(r.out, "%s has %d × %s too many\n", survivors, n, kind)
 		}
 	}
@@ -145,12 +150,12 @@ func (r *report) try(ctx context.Context, t target, names *regexp.Regexp) error 
 }
 
 // add counts the outcome of a mutant, which tests kill.
-func (r *report) add(m *mutant, killers []string) {
+func (r *report) add(m *mutant, tests []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	word := "killed"
 	switch {
-	case len(killers) > 0:
+	case len(tests) > 0:
 		r.killed++
 	case r.explained[m.kind] > 0:
 		word = "explained"
@@ -160,7 +165,10 @@ func (r *report) add(m *mutant, killers []string) {
 		word = "SURVIVED"
 	}
 	r.tried++
-	fmt.Fprintf(r.out, "%4d %-9s %v %v\n", r.tried, word, m, killers)
+	fmt.Fprintf(r.out, "%4d %-9s %v %v\n", r.tried, word, m, tests)
+	if len(tests) == 1 && *matrix {
+		r.kills[tests[0]] = append(r.kills[tests[0]], m.String())
+	}
 }
 
 // finish prints the counts, and fails if too many mutants live without an explanation.

@@ -13,9 +13,9 @@ import (
 type mutant struct {
 	kind       string // package, function and operator, such as "ringbuffer Ring.Put: swap"
 	change     string // the source text
-	file       *file
-	start, end int // the bytes of the file that text replaces
+	start, end int    // the bytes of the file that text replaces
 	text       string
+	left       bool // out of the program
 }
 
 func (m *mutant) String() string { return m.kind + " " + m.change }
@@ -25,11 +25,17 @@ func (m *mutant) orders() bool {
 	return strings.HasSuffix(m.kind, ": swap") || strings.HasSuffix(m.change, "and Unlock")
 }
 
-// A file is a Go file with its mutants.
+// A body is a function of a file with its mutants.
+type body struct {
+	start, end int // the bytes of the file between the braces
+	mutants    []*mutant
+}
+
+// A file is a Go file with its functions.
 type file struct {
 	name, src string
 	fset      *token.FileSet
-	mutants   []*mutant
+	bodies    []body
 	function  string // the last one, for the names of mutants
 }
 
@@ -47,6 +53,7 @@ func find(pkg, name string) (*file, error) {
 	for _, d := range tree.Decls {
 		if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {
 			f.function = pkg + " " + f.nameOf(d) + ": "
+			f.bodies = append(f.bodies, body{start: f.offset(d.Body.Lbrace) + 1, end: f.offset(d.Body.Rbrace)})
 			ast.Inspect(d.Body, f.visit)
 		}
 	}
@@ -298,5 +305,6 @@ func (f *file) add(operator string, n ast.Node, text string) {
 
 func (f *file) addRange(operator string, pos, end token.Pos, text, change string) {
 	change = strings.Join(strings.Fields(change), " ")
-	f.mutants = append(f.mutants, &mutant{kind: f.function + operator, change: change, file: f, start: f.offset(pos), end: f.offset(end), text: text})
+	b := &f.bodies[len(f.bodies)-1]
+	b.mutants = append(b.mutants, &mutant{kind: f.function + operator, change: change, start: f.offset(pos), end: f.offset(end), text: text})
 }

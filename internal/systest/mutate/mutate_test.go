@@ -38,7 +38,7 @@ func TestFindHasTheMutantsOfEachStatement(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, m := range found.mutants {
+		for _, m := range found.bodies[0].mutants {
 			change, _, _ := strings.Cut(strings.TrimPrefix(m.String(), "pkg T.f: "), " -> ")
 			change, _, _ = strings.Cut(change, " | ")
 			got = append(got, change)

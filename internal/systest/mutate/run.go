@@ -2,148 +2,131 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
-// costs are tests that measure or read the machine code, and tests that run the go command.
-const costs = "Inlined|OneAllocation|AllocatesABlock|NoMemory|KiB|BuildTags|DatabaseDriver|RaceDetector"
-
-// limit ends a test program before it takes all memory.
-const limit = "#!/bin/sh\nulimit -v 8000000\nexec \"$@\"\n"
-
-// goTool runs go on the module by itself: the workspace raises the versions of its dependencies.
-func goTool(ctx context.Context, args ...string) *exec.Cmd {
-	c := exec.CommandContext(ctx, "go", args...)
-	c.Env = append(os.Environ(), "GOWORK=off")
-	c.WaitDelay = 10 * time.Second
-	return c
+// A suite is the test program of a folder with all mutants of a source.
+type suite struct {
+	dir, program string
+	race         bool
+	times        map[string]time.Duration // of each test func, without a mutant
 }
 
-// mutants finds the mutants of the package in the files that this machine builds.
-func (t target) mutants(ctx context.Context) (all []*mutant, err error) {
-	out, err := goTool(ctx, "list", "-f", "{{range .GoFiles}}{{.}}\n{{end}}", "./"+t.dir).Output()
-	if err != nil {
-		return nil, fmt.Errorf("go list ./%s: %w", t.dir, err)
+// costs are tests that measure or read the machine code, which all mutants together change, and
+// tests that run the go command.
+const costs = "Inlined|OneAllocation|AllocatesABlock|NoMemory|KiB|BuildTags|DatabaseDriver|RaceDetector"
+
+// limit ends a program before it takes all memory. The race detector reserves more.
+const limit = `[ $0 = true ] || ulimit -v 8000000; exec "$@"`
+
+// test runs tests for a mutant, or all for the unchanged package with number 0. A mutant that keeps
+// them from ending has failed them: they get many times the time that they take without a mutant.
+func (s *suite) test(ctx context.Context, number int, tests []string, flags ...string) (passed bool, out []byte, err error) {
+	within := 5 * time.Minute
+	if number > 0 {
+		within = 3 * time.Second
+		for _, t := range tests {
+			within += 10 * s.times[t]
+		}
+		flags = append(flags, "-test.run=^("+strings.Join(tests, "|")+")$")
 	}
-	for name := range strings.FieldsSeq(string(out)) {
-		f, err := find(t.dir, filepath.Join(t.dir, name))
+	timed, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	c := exec.CommandContext(timed, "sh", append([]string{"-c", limit, fmt.Sprint(s.race), s.program, "-test.short", "-test.skip=" + costs}, flags...)...)
+	c.Dir = s.dir
+	c.Env = append(os.Environ(), fmt.Sprintf("%s=%d", numberEnv, number))
+	c.WaitDelay = 2 * time.Second // for processes that it has started
+	out, err = c.CombinedOutput()
+	if _, failed := errors.AsType[*exec.ExitError](err); ctx.Err() == nil && (failed || timed.Err() != nil) {
+		return false, out, nil
+	}
+	return err == nil, out, err
+}
+
+// tests returns the names of the test funcs, the quick ones first.
+func (s *suite) tests() []string {
+	return slices.SortedFunc(maps.Keys(s.times), func(a, b string) int {
+		return int(s.times[a] - s.times[b])
+	})
+}
+
+// result finds the outcome and time of a test func in the output of a run with -test.v.
+var result = regexp.MustCompile(`(?m)^--- PASS: (\w+) \(([0-9.]+s)\)`)
+
+// build builds the tests of a folder, and runs them without a mutant.
+func (s *source) build(ctx context.Context, dir string, race bool) (*suite, error) {
+	u := &suite{dir: dir, program: filepath.Join(s.tmp, fmt.Sprint(filepath.Base(dir), race)), race: race, times: make(map[string]time.Duration)}
+	if out, err := goTool(ctx, "test", "-c", "-vet=off", "-overlay="+s.overlay(), fmt.Sprint("-race=", race), "-o", u.program, "./"+dir).CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("go test -c ./%s with the mutants of %s: %w\n%s", dir, s.dir, err, out)
+	}
+	passed, out, err := u.test(ctx, 0, nil, "-test.v")
+	if err == nil && !passed {
+		err = fmt.Errorf("the tests of %s fail without a mutant of %s:\n%s", dir, s.dir, out)
+	}
+	for _, m := range result.FindAllSubmatch(out, -1) {
+		u.times[string(m[1])], _ = time.ParseDuration(string(m[2]))
+	}
+	return u, err
+}
+
+// plan lists the suites for the mutants, which are built when they are needed: the tests of the
+// mutated package, then the tests of other packages, then the first once more with the race
+// detector. For a matrix it is the first alone.
+func (s *source) plan(ctx context.Context) (suites []func() (*suite, error)) {
+	for i, dir := range slices.Concat([]string{s.dir}, s.more, []string{s.dir}) {
+		if i == 0 || !*matrix {
+			suites = append(suites, sync.OnceValues(func() (*suite, error) { return s.build(ctx, dir, i > len(s.more)) }))
+		}
+	}
+	return suites
+}
+
+// killers runs tests until one fails, and returns the package of that test. Only a change in the
+// order of memory meets the race detector. For a matrix it returns all test funcs of the package
+// that fail, each run alone.
+func killers(ctx context.Context, suites []func() (*suite, error), number int, m *mutant) (names []string, err error) {
+	for i, build := range suites {
+		if i > 0 && i == len(suites)-1 && !m.orders() {
+			break
+		}
+		u, err := build()
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, f.mutants...)
-	}
-	return all, nil
-}
-
-// A bench runs the tests of a target.
-type bench struct {
-	target
-	tmp   string
-	times map[string]time.Duration // of the tests of a package, without a mutant
-}
-
-// newBench runs the tests without a mutant, which must pass.
-func newBench(ctx context.Context, t target) (*bench, error) {
-	tmp, err := os.MkdirTemp("", "mutants")
-	if err != nil {
-		return nil, err
-	}
-	b := &bench{target: t, tmp: tmp, times: make(map[string]time.Duration)}
-	err = os.WriteFile(b.limit(), []byte(limit), 0o700)
-	for _, dir := range b.packages() {
-		began := time.Now()
-		if out, errTest := b.test(ctx, dir, 5*time.Minute); err == nil && errTest != nil {
-			err = fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", dir, errTest, out)
-		}
-		b.times[dir] = time.Since(began)
-	}
-	if err != nil {
-		b.close()
-		return nil, err
-	}
-	return b, nil
-}
-
-func (b *bench) close() { _ = os.RemoveAll(b.tmp) }
-
-func (b *bench) limit() string { return filepath.Join(b.tmp, "limit") }
-
-func (b *bench) packages() []string { return append([]string{b.dir}, b.more...) }
-
-func (b *bench) test(ctx context.Context, dir string, within time.Duration, flags ...string) ([]byte, error) {
-	args := append([]string{"test", "-short", "-count=1", "-vet=off", "-skip=" + costs, "-timeout=" + within.String()}, flags...)
-	if !slices.Contains(flags, "-race") { // the race detector reserves more memory
-		args = append(args, "-exec="+b.limit())
-	}
-	return goTool(ctx, append(args, "./"+dir)...).CombinedOutput()
-}
-
-// noBuild is in the output of go test for a package that does not compile.
-var noBuild = regexp.MustCompile(`(?m)^FAIL\t\S+ \[(build|setup) failed\]`)
-
-// failed finds the test funcs that fail.
-var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
-
-// try runs the tests with a mutant, until a package fails, and returns that package, or for a
-// matrix the test funcs that fail. A mutant that keeps the tests from ending has failed them: they
-// get many times the time that they take without a mutant. Only a change in the order of memory
-// meets the race detector.
-func (b *bench) try(ctx context.Context, m *mutant) (compiles bool, killers []string, err error) {
-	overlay, err := m.overlay(b.tmp)
-	if err != nil {
-		return false, nil, err
-	}
-	flags := []string{"-overlay=" + overlay}
-	if !*matrix {
-		flags = append(flags, "-failfast")
-	}
-	run := func(dir string, more ...string) bool {
-		var out []byte
-		out, err = b.test(ctx, dir, 3*time.Second+10*b.times[dir], append(flags, more...)...)
-		if _, exited := errors.AsType[*exec.ExitError](err); !exited || ctx.Err() != nil {
-			compiles = compiles || err == nil
-			return err != nil
-		}
-		err = nil
-		if noBuild.Match(out) {
-			return true
-		}
-		compiles, killers = true, []string{dir}
-		if names := failed.FindAllSubmatch(out, -1); *matrix && len(names) > 0 {
-			killers = nil
-			for _, name := range names {
-				killers = append(killers, string(name[1]))
+		for _, tests := range u.groups() {
+			passed, _, err := u.test(ctx, number, tests, "-test.failfast")
+			switch {
+			case err != nil:
+				return nil, err
+			case !passed && *matrix:
+				names = append(names, tests...)
+			case !passed:
+				return []string{u.dir}, nil
 			}
 		}
-		return true
 	}
-	if slices.ContainsFunc(b.packages(), func(dir string) bool { return run(dir) }) || !m.orders() || *matrix {
-		return compiles, killers, err
-	}
-	run(b.dir, "-race")
-	return compiles, killers, err
+	return names, nil
 }
 
-// overlay writes the mutated file, and returns the name of a file that makes the go command read
-// it.
-func (m *mutant) overlay(dir string) (string, error) {
-	file, err := os.CreateTemp(dir, "*.go")
-	if err != nil {
-		return "", err
+// groups returns the tests that run together: quick ones before slow ones, or each alone.
+func (s *suite) groups() (groups [][]string) {
+	tests := s.tests()
+	if *matrix {
+		return slices.Collect(slices.Chunk(tests, 1))
 	}
-	src := m.file.src
-	_, err = file.WriteString(src[:m.start] + m.text + src[m.end:])
-	path, errPath := filepath.Abs(m.file.name)
-	overlay, errJSON := json.Marshal(map[string]any{"Replace": map[string]string{path: file.Name()}})
-	name := file.Name() + ".json"
-	return name, errors.Join(err, file.Close(), errPath, errJSON, os.WriteFile(name, overlay, 0o600))
+	quick := slices.IndexFunc(tests, func(name string) bool { return s.times[name] >= 100*time.Millisecond })
+	if quick > 0 {
+		return [][]string{tests[:quick], tests[quick:]}
+	}
+	return [][]string{tests}
 }
