@@ -40,6 +40,7 @@ report: ## docs/benchmarks, measured anew; REPORT takes flags, such as -rounds=1
 
 pictures: ## docs/pictures from their sources (needs graphviz)
 	@for source in docs/pictures/*.dot; do dot -Tsvg "$$source" -o "$${source%.dot}.svg"; done
+	@go run ./bench/internal/scatter >docs/pictures/scatter.svg
 
 fuzz: ## each fuzz target for FUZZTIME
 	@.ci/fuzz $(or $(FUZZTIME),30s)

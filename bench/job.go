@@ -22,6 +22,8 @@ import (
 type job struct {
 	flags *flag.FlagSet
 
+	dsn        string
+	create     bool
 	layout     bitsalloc.Layout
 	boost      int
 	padding    int
@@ -34,6 +36,8 @@ type job struct {
 
 func jobCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
 	j := &job{flags: flags, layout: bitsalloc.Default()}
+	flags.StringVar(&j.dsn, "dsn", "", "MySQL or MariaDB with the table WORKER_NODE, as `USER:PASSWORD@tcp(HOST:PORT)/DATABASE`;\neach start uses up a worker ID and ties the table to the layout: use a separate database\n(default SQLite in a temporary folder)")
+	flags.BoolVar(&j.create, "create", false, "create the missing tables of that database")
 	flags.Func("layout", "default, recommended, baidu, snowflake, javascript, or widths such as `41/0/10/12@1ms`", func(text string) (err error) {
 		j.layout, err = bitsalloc.ParseLayout(text)
 		return err
@@ -51,7 +55,7 @@ func (j *job) run(ctx context.Context, w io.Writer) (err error) {
 		return fmt.Errorf("-goroutines %d, -duration %v, -check %d; allowed: at least 1, 1ns, 0", j.goroutines, j.duration, j.check)
 	}
 	facts := report.NewFacts(commandLine(j.flags))
-	db, closeDatabase, err := openDatabase(ctx)
+	db, closeDatabase, err := openDatabase(ctx, j.dsn, j.create)
 	if err != nil {
 		return err
 	}
@@ -134,9 +138,13 @@ func (j *job) events() []*event {
 }
 
 func (j *job) printGenerator(p *report.Page, facts report.Facts) {
+	source := "SQLite in a temporary folder"
+	if j.dsn != "" {
+		source = "the database of -dsn"
+	}
 	s := j.gen.Stats()
 	p.Facts(facts)
-	fmt.Fprintf(p, "worker ID: %s, %v, from the table WORKER_NODE of SQLite in a temporary folder\n", report.Comma(s.WorkerID), s.Guarantee)
+	fmt.Fprintf(p, "worker ID: %s, %v, from the table WORKER_NODE of %s\n", report.Comma(s.WorkerID), s.Guarantee, source)
 	p.Text("ring:      %s IDs in 2^%d blocks, layout %v, padding at %d %%", report.Comma(s.Capacity), j.boost, j.layout, j.padding)
 }
 

@@ -68,10 +68,16 @@ func run(args []string, stdout, stderr io.Writer) (status int) {
 	return 1
 }
 
-// commandLine returns the command line that repeats a command.
+// commandLine returns the command line that repeats a command, without the password in a DSN.
 func commandLine(flags *flag.FlagSet) string {
 	text := flags.Name()
-	flags.Visit(func(f *flag.Flag) { text += " -" + f.Name + "=" + f.Value.String() })
+	flags.Visit(func(f *flag.Flag) {
+		value := f.Value.String()
+		if f.Name == "dsn" {
+			value = "DSN"
+		}
+		text += " -" + f.Name + "=" + value
+	})
 	return text
 }
 

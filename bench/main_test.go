@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // TestMain runs the program in place of the tests if an environment variable asks for it.
@@ -121,6 +122,23 @@ func TestInterruptedProgramCleansUp(t *testing.T) {
 	}, "-duration=10m")
 	if r.status != 130 || r.stderr != "bench: interrupted\n" || len(r.files) > 0 {
 		t.Errorf("status %d, stderr %q, files %q", r.status, r.stderr, r.files)
+	}
+}
+
+func TestJobTakesItsWorkerIDFromMariaDB(t *testing.T) {
+	server := testserver.MariaDB(t)
+	dsn := append(slices.Clone(shortly), "-dsn="+server.DSN())
+	if r := execute(t, nil, dsn...); r.status != 1 || !strings.Contains(r.stderr, "table missing") {
+		t.Errorf("without tables: status %d, stderr %q", r.status, r.stderr)
+	}
+	wrong := "-dsn=" + strings.Replace(server.DSN(), "root", "ann:hush", 1)
+	if r := execute(t, nil, wrong); r.status != 1 || !strings.Contains(r.stderr, "access denied") || strings.Contains(r.stdout+r.stderr, "hush") {
+		t.Errorf("wrong password: status %d, stderr %q", r.status, r.stderr)
+	}
+	for _, want := range []string{"worker ID: 1,", "worker ID: 2,"} {
+		if r := execute(t, nil, append(dsn, "-create")...); r.status != 0 || !strings.Contains(r.stdout, want) || !strings.Contains(r.stdout, "-dsn=DSN") {
+			t.Errorf("status %d, stderr %q, want %s in\n%s", r.status, r.stderr, want, r.stdout)
+		}
 	}
 }
 

@@ -49,6 +49,7 @@ func (m *migrationSheet) print(w io.Writer) {
 			place = "apart, below the old positive IDs"
 		}
 		row("ADVICE", "--layout %s --epoch %s is %s, and lasts until %s", a.Layout, a.Epoch.Format(time.DateOnly), place, a.Ends.Format(time.DateOnly))
+		row("IN GO", "Layout: %s, Epoch: time.Date(%d, time.January, 1, 0, 0, 0, 0, time.UTC)", goLayout(a.Layout), a.Epoch.Year())
 	}
 	row("VERDICT", "%s", m.verdict())
 	m.printWorkers(w)
@@ -65,6 +66,16 @@ func (m *migrationSheet) printWorkers(w io.Writer) {
 	if more := len(m.Workers) - shownRows; more > 0 {
 		fmt.Fprintf(w, "%d more, see --json\n", more)
 	}
+}
+
+// goLayout returns a layout as a literal of Go, with a unit of whole milliseconds.
+func goLayout(l bitsalloc.Layout) string {
+	unit := "time.Second"
+	if l.Unit != time.Second {
+		unit = fmt.Sprintf("%d * time.Millisecond", l.Unit.Milliseconds())
+	}
+	return fmt.Sprintf("bitsalloc.Layout{DeltaBits: %d, DatacenterBits: %d, WorkerBits: %d, SequenceBits: %d, Unit: %s}",
+		l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, unit)
 }
 
 func fieldsText(f *migrate.Fields) string {

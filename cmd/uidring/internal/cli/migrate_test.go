@@ -44,6 +44,7 @@ NOTE        3200169789968523265 was read 2 times: two generators had one worker 
 NEW LAYOUT  31/0/12/20@1s since 2026-01-01T00:00:00Z, until 2094-01-19
 NEW IDS     120602681671680000 to 9223372036854775807, from 2026-11-22T00:00:00Z on
 ADVICE      --layout 31/0/12/20@1s --epoch 2003-01-01 is above the old IDs, and lasts until 2071-01-19
+IN GO       Layout: bitsalloc.Layout{DeltaBits: 31, DatacenterBits: 0, WorkerBits: 12, SequenceBits: 20, Unit: time.Second}, Epoch: time.Date(2003, time.January, 1, 0, 0, 0, 0, time.UTC)
 VERDICT     overlap: new IDs may equal existing ones from 2049-08-11T19:33:12Z until 2049-08-11T19:33:13Z, and will be above them from then on
 
 DATACENTER  WORKER  IDS  FIRST                 LAST
@@ -109,5 +110,12 @@ func TestMigratePinLetsLeasesBesideJavaRowsBegin(t *testing.T) {
 	code, _, stderr := run(t, "", "migrate", "pin", "--old", "29/0/21/13", "--old-epoch", "2016-09-20T00:00:00+08:00")
 	if code != exitFailure || !strings.Contains(stderr, "layout mismatch: WORKER_NODE_PIN has DELTA_BITS 28, here 29; ") {
 		t.Errorf("another layout: exit code %d, %s", code, stderr)
+	}
+}
+
+func TestLayoutAsALiteralOfGo(t *testing.T) {
+	const want = "bitsalloc.Layout{DeltaBits: 39, DatacenterBits: 0, WorkerBits: 16, SequenceBits: 8, Unit: 10 * time.Millisecond}"
+	if got := goLayout(bitsalloc.Layout{DeltaBits: 39, WorkerBits: 16, SequenceBits: 8, Unit: 10 * time.Millisecond}); got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
