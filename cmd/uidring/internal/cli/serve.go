@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"syscall"
 	"time"
@@ -41,6 +42,10 @@ func newServe(s *streams) *cobra.Command {
 	f.addTo(cmd)
 	return cmd
 }
+
+// gcPercent takes the place of GOGC. Few objects live long here, so that the default would collect
+// every 4 MiB, a few thousand requests. This takes some 12 MiB more, and a tenth of the cycles.
+const gcPercent = 400
 
 // serveFlags are the values of the flags, before finish completes them.
 type serveFlags struct {
@@ -105,6 +110,9 @@ func (f *serveFlags) serve(cmd *cobra.Command, log io.Writer) error {
 		return usageError{err}
 	}
 	logSettings(f.config.Logger, cmd.Flags())
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
 	if err = process.Run(ctx); permanent(err) {

@@ -101,8 +101,11 @@ func (c *client) spend(n int) *problem {
 // take takes n, at most the burst, from a limiter, and returns 0, or it takes nothing and returns
 // the time after which n may be taken. A nil limiter allows all.
 func take(l *rate.Limiter, n int) (wait time.Duration) {
+	if l == nil {
+		return 0
+	}
 	now := time.Now()
-	if l == nil || l.AllowN(now, n) {
+	if l.AllowN(now, n) {
 		return 0
 	}
 	return max(missing(l, n, now), time.Millisecond)

@@ -77,7 +77,7 @@ func (s *Server) draw(w http.ResponseWriter, r *http.Request, c *client, query u
 		return ofTake(err)
 	}
 	c.drew(n)
-	w.Header().Set("Content-Type", f.contentType)
+	w.Header()["Content-Type"] = types[f.contentType]
 	b.write(w, f)
 	return nil
 }

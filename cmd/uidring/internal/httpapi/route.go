@@ -148,11 +148,13 @@ func unknownPath(http.ResponseWriter, *http.Request, *client) *problem {
 
 // ServeHTTP answers a request, and counts it.
 func (t *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	started := time.Now()
-	a := &statusWriter{ResponseWriter: w}
-	defer func() { t.usage.count(a.status, time.Since(started), a.token) }()
-	defer t.recover(a, r)
-	setHeaders(w.Header(), r)
+	a := &statusWriter{ResponseWriter: w, started: time.Now()}
+	defer t.end(a, r)
+	h := w.Header()
+	setHeaders(h, r)
+	if !t.draws {
+		setIsolation(h)
+	}
 	if p := t.answer(a, r); p != nil {
 		p.write(a)
 	}
@@ -210,24 +212,24 @@ func denied(w http.ResponseWriter, r *http.Request) *problem {
 	return unauthorized
 }
 
-// recover logs a panic and answers 500, unless the response has begun. The client does not learn
-// the cause.
-func (t *route) recover(a *statusWriter, r *http.Request) {
+// end counts a request. It logs a panic and answers 500, unless the response has begun. The client
+// does not learn the cause.
+func (t *route) end(a *statusWriter, r *http.Request) {
 	cause := recover()
-	if cause == nil {
-		return
+	if cause != nil && cause != http.ErrAbortHandler { // else a handler aborts the connection on purpose
+		t.server.cfg.Logger.Error("panic while answering a request",
+			"method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+		if a.status == 0 {
+			cause = nil
+			clear(a.Header())
+			setHeaders(a.Header(), r)
+			internal.write(a)
+		}
 	}
-	if cause == http.ErrAbortHandler {
-		panic(cause) // a handler aborts the connection on purpose
+	t.usage.count(a.status, time.Since(a.started), a.token)
+	if cause != nil {
+		panic(http.ErrAbortHandler) // part of the response is sent: the client has to see that it is truncated
 	}
-	t.server.cfg.Logger.Error("panic while answering a request",
-		"method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
-	if a.status != 0 {
-		panic(http.ErrAbortHandler) // part of the response is sent: abort, so that the client sees it is truncated
-	}
-	clear(a.Header())
-	setHeaders(a.Header(), r)
-	internal.write(a)
 }
 
 // places bound the number of concurrent requests. Nil places admit all.
@@ -256,8 +258,9 @@ func (l *places) leave() {
 // A statusWriter records the status of a response; 0: nothing is written yet.
 type statusWriter struct {
 	http.ResponseWriter
-	status int
-	token  string // name of the client
+	status  int
+	started time.Time
+	token   string // name of the client
 }
 
 // WriteHeader records the status.
