@@ -29,9 +29,10 @@ func init() {
 	if address == "" {
 		return
 	}
+	body := []byte(bareAnswer)
 	fmt.Fprintln(os.Stderr, http.ListenAndServe(address, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(bareAnswer))
+		_, _ = w.Write(body)
 	})))
 	os.Exit(1)
 }
@@ -46,9 +47,8 @@ func TestLoad(t *testing.T) {
 	testserver.Program(t, "wrk", "wrk")
 	program, err := os.Executable()
 	must(t, err)
-	bare := exec.Command(program)
-	bare.Env = append(os.Environ(), bareEnv+"="+freeAddress(t))
-	address := strings.TrimPrefix(bare.Env[len(bare.Env)-1], bareEnv+"=")
+	bare, address := exec.Command(program), testserver.FreeAddr(t)
+	bare.Env = append(os.Environ(), bareEnv+"="+address)
 	base := launch(t, bare)
 	testkit.Until(t, "the bare handler", func() bool {
 		_, body, err := get(http.DefaultClient, "http://"+address)
