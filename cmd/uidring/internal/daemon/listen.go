@@ -213,7 +213,7 @@ func (d *deadline) pass(now time.Time) {
 	defer d.mu.Unlock()
 	if !d.at.IsZero() && d.at.Before(now) {
 		d.at, d.passed = time.Time{}, true
-		_ = d.set(now) // the connection may be closed
+		_ = d.set(processStart) // the connection may be closed
 	}
 }
 
