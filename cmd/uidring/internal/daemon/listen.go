@@ -181,8 +181,8 @@ func (c *placed) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
-// A deadline is of the reads or of the writes of a connection. It passes up to a second late, unless
-// it lies before the start of the process: net/http ends a read at once so.
+// A deadline is of the reads or of the writes of a connection. It passes up to a second late. One
+// before the start of the process passes at once: net/http ends a read with it.
 type deadline struct {
 	set    func(time.Time) error // sets it in the connection itself
 	mu     sync.Mutex

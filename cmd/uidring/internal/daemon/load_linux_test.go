@@ -19,9 +19,9 @@ import (
 
 var load = flag.Int("load", 0, "how many pairs of seconds TestLoad measures; 0: it is skipped")
 
-// TestLoad compares GET /v1/id of uidring serve with a bare handler of net/http, each in a process of
-// its own. wrk loads them in turn for a second each. Of each pair it takes the ratio of the requests
-// per second and of the CPU time per request, which other work on the machine disturbs less.
+// TestLoad compares GET /v1/id of uidring serve with a bare handler of net/http, each in a process
+// of its own. wrk loads them in turn for a second each. Of each pair it takes the ratio of the
+// requests per second, and of the CPU time per request: other work disturbs that less.
 func TestLoad(t *testing.T) {
 	if *load == 0 {
 		t.Skip("needs a quiet machine, and wrk: go test ./internal/daemon -run TestLoad -load=15 -v")

@@ -110,8 +110,8 @@ func setHeaders(h http.Header, r *http.Request) {
 }
 
 // setIsolation forbids browsers to guess another type of the answer, and to show it to the pages of
-// other sites. IDs go without: their type is declared, their text is digits whatever the request
-// says, and a page has nothing from a new ID. The two headers would cost 2 % of a request for an ID.
+// other sites. Answers with IDs go without: their type is declared, their text is digits for any
+// request, and an ID is no secret. The two headers would cost 2 % of a request for an ID.
 func setIsolation(h http.Header) {
 	h["X-Content-Type-Options"] = noSniff
 	h["Cross-Origin-Resource-Policy"] = sameOrigin

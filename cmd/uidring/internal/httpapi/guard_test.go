@@ -139,7 +139,7 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 			w := httptest.NewRecorder()
 			both(s).ServeHTTP(w, r)
 			nosniff, origin := "nosniff", "same-origin"
-			if w.Code == http.StatusOK && strings.HasPrefix(path, "/v1/id") { // digits, whatever the request said
+			if w.Code == http.StatusOK && strings.HasPrefix(path, "/v1/id") { // digits, for any request
 				nosniff, origin = "", ""
 			}
 			for name, want := range map[string]string{"X-Content-Type-Options": nosniff, "Cross-Origin-Resource-Policy": origin,

@@ -1,5 +1,5 @@
-// Command bare answers every request with the same ID, as plainly as net/http can. Its argument is the
-// address to listen on.
+// Command bare answers every request with the same ID, as plainly as net/http can. Its argument is
+// the address to listen on.
 package main
 
 import (
