@@ -89,8 +89,8 @@ func (c *client) drew(n int) {
 
 // spend takes n IDs, at most the burst, from the client's limit. It returns nil if the limit allows
 // them.
-func (c *client) spend(n int) *problem {
-	wait := take(c.limiter, n)
+func (c *client) spend(n int, now time.Time) *problem {
+	wait := take(c.limiter, n, now)
 	if wait == 0 {
 		return nil
 	}
@@ -100,8 +100,7 @@ func (c *client) spend(n int) *problem {
 
 // take takes n, at most the burst, from a limiter, and returns 0, or it takes nothing and returns
 // the time after which n may be taken. A nil limiter allows all.
-func take(l *rate.Limiter, n int) (wait time.Duration) {
-	now := time.Now()
+func take(l *rate.Limiter, n int, now time.Time) (wait time.Duration) {
 	if l == nil || l.AllowN(now, n) {
 		return 0
 	}

@@ -13,16 +13,16 @@ import (
 )
 
 // id handles GET and POST /v1/id.
-func (s *Server) id(w http.ResponseWriter, r *http.Request, c *client) *problem {
+func (s *Server) id(a *answer, r *http.Request) *problem {
 	query, p := parameters(r)
 	if p != nil {
 		return p
 	}
-	return s.draw(w, r, c, query, &s.supply)
+	return s.draw(a, r, query, &s.supply)
 }
 
 // ids handles GET and POST /v1/ids?n=…
-func (s *Server) ids(w http.ResponseWriter, r *http.Request, c *client) *problem {
+func (s *Server) ids(a *answer, r *http.Request) *problem {
 	query, p := parameters(r, "n", "form")
 	switch {
 	case p != nil:
@@ -30,11 +30,11 @@ func (s *Server) ids(w http.ResponseWriter, r *http.Request, c *client) *problem
 	case !query.Has("n"):
 		return s.badN("")
 	}
-	return s.draw(w, r, c, query, &s.supply)
+	return s.draw(a, r, query, &s.supply)
 }
 
 // segment handles GET and POST /v1/segments/{name}: without n like id, with n like ids.
-func (s *Server) segment(w http.ResponseWriter, r *http.Request, c *client) *problem {
+func (s *Server) segment(a *answer, r *http.Request) *problem {
 	from := s.segments[strings.TrimPrefix(r.URL.Path, segmentsPath)]
 	if from == nil {
 		return notFound.because("This server has no such segment.")
@@ -43,7 +43,7 @@ func (s *Server) segment(w http.ResponseWriter, r *http.Request, c *client) *pro
 	if p != nil {
 		return p
 	}
-	return s.draw(w, r, c, query, from)
+	return s.draw(a, r, query, from)
 }
 
 func (s *Server) badN(n string) *problem {
@@ -51,7 +51,7 @@ func (s *Server) badN(n string) *problem {
 }
 
 // draw answers with all n IDs, or one without n, or with a problem.
-func (s *Server) draw(w http.ResponseWriter, r *http.Request, c *client, query url.Values, from *supply) *problem {
+func (s *Server) draw(a *answer, r *http.Request, query url.Values, from *supply) *problem {
 	n, shape := 1, one
 	if query.Has("n") {
 		var err error
@@ -64,20 +64,20 @@ func (s *Server) draw(w http.ResponseWriter, r *http.Request, c *client, query u
 	if p != nil {
 		return p
 	}
-	if p := c.spend(n); p != nil {
+	if p := a.client.spend(n, a.began); p != nil {
 		return p
 	}
 	b := s.batches.Get().(*batch)
 	defer s.batches.Put(b)
-	if err := from.reserve(r.Context(), b, n); err != nil {
+	if err := from.reserve(r.Context(), b, n, a.began); err != nil {
 		if r.Context().Err() == nil {
 			from.refusal.Store(&shortage{err, time.Now()})
 		}
 		return ofTake(err)
 	}
-	c.drew(n)
-	w.Header().Set("Content-Type", f.contentType)
-	b.write(w, f)
+	a.client.drew(n)
+	a.Header()["Content-Type"] = types[f.contentType]
+	b.write(a, f)
 	return nil
 }
 
@@ -133,11 +133,11 @@ type shortage struct {
 const longestWait = 500 * time.Millisecond
 
 // reserve takes all n IDs before draw writes the first: after a shortage the answer can still be a
-// problem.
-func (s *supply) reserve(ctx context.Context, b *batch, n int) error {
+// problem. The request has begun at now.
+func (s *supply) reserve(ctx context.Context, b *batch, n int, now time.Time) error {
 	var patient context.Context // from the first shortage on
 	b.spans = b.spans[:0]
-	if err := s.pace.spend(n); err != nil {
+	if err := s.pace.spend(n, now); err != nil {
 		return err
 	}
 	for n > 0 {

@@ -10,16 +10,15 @@ import (
 )
 
 // alive handles GET /healthz. It always answers 200.
-func alive(w http.ResponseWriter, _ *http.Request, _ *client) *problem {
-	return writeText(w, "ok\n")
-}
+func alive(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok\n") }
 
 // Starting answers requests of either listener until there is a [Server], which needs a worker ID:
 // the process is alive, but not ready.
 func Starting(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header(), r)
 	if r.URL.Path == "/healthz" {
-		_ = alive(w, r, nil)
+		setIsolation(w.Header())
+		alive(w, r)
 		return
 	}
 	w.Header().Set("Refresh", "1") // browsers ignore Retry-After
@@ -27,11 +26,12 @@ func Starting(w http.ResponseWriter, r *http.Request) {
 }
 
 // ready handles GET /readyz.
-func (s *Server) ready(w http.ResponseWriter, _ *http.Request, _ *client) *problem {
+func (s *Server) ready(a *answer, _ *http.Request) *problem {
 	if p := s.unready(); p != nil {
 		return p
 	}
-	return writeText(w, "ready\n")
+	writeText(a, "ready\n")
+	return nil
 }
 
 // A probe is the last answer of usable.
@@ -83,8 +83,7 @@ func (s *Server) usable() *problem {
 	return nil
 }
 
-func writeText(w http.ResponseWriter, text string) *problem {
-	w.Header().Set("Content-Type", typeText)
+func writeText(w http.ResponseWriter, text string) {
+	w.Header()["Content-Type"] = types[typeText]
 	_, _ = io.WriteString(w, text)
-	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -113,6 +114,7 @@ type Server struct {
 	lessees  *clients  // clients for leases
 	refused  episode   // of tokens
 	batches  sync.Pool // of *batch
+	lastDate atomic.Pointer[date]
 	draining atomic.Bool
 	probe    probe
 	metrics  *metrics
@@ -179,6 +181,20 @@ func (s *Server) Refusal() string {
 // Traffic returns the numbers of requests under /v1 since the start: all that were answered, and
 // those with a status of 4xx and 5xx.
 func (s *Server) Traffic() (answered, refused, failed int64) {
-	t := &s.metrics.traffic
-	return t[0].Load(), t[4].Load(), t[5].Load()
+	for route, u := range s.metrics.routes {
+		if !strings.HasPrefix(route, "/v1/") {
+			continue
+		}
+		byStatus, _, _ := u.read()
+		for status, n := range byStatus {
+			answered += int64(n)
+			switch status / 100 {
+			case 4:
+				refused += int64(n)
+			case 5:
+				failed += int64(n)
+			}
+		}
+	}
+	return answered, refused, failed
 }

@@ -56,7 +56,7 @@ func negotiate(r *http.Request, query url.Values, s shape) (format, *problem) {
 // "*; q=.2".
 func accepted(accept []string) (mediaType string, ok bool) {
 	list := strings.Join(accept, ",")
-	if list == "" {
+	if list == "" || list == "*/*" || list == typeJSON { // most clients
 		return typeJSON, true
 	}
 	// With a charset: an offer has to have the parameters that Accept asks for.

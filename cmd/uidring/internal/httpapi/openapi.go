@@ -10,9 +10,8 @@ import (
 var openAPI []byte
 
 // describe answers GET /openapi.json.
-func describe(w http.ResponseWriter, _ *http.Request, _ *client) *problem {
-	w.Header().Set("Content-Type", typeJSON)
+func describe(w http.ResponseWriter, _ *http.Request) {
+	w.Header()["Content-Type"] = types[typeJSON]
 	w.Header().Set("Content-Length", strconv.Itoa(len(openAPI)))
 	_, _ = w.Write(openAPI)
-	return nil
 }

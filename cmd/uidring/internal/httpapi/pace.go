@@ -35,11 +35,11 @@ func newPace(cfg Config) *pace {
 }
 
 // spend takes n IDs from the bound. It returns a *cached.AheadError if they are more than are left.
-func (p *pace) spend(n int) error {
+func (p *pace) spend(n int, now time.Time) error {
 	if p.limiter == nil {
 		return nil
 	}
-	if wait := take(p.limiter, min(n, p.limiter.Burst())); wait > 0 {
+	if wait := take(p.limiter, min(n, p.limiter.Burst()), now); wait > 0 {
 		err := &cached.AheadError{Ahead: p.most + wait, RetryIn: wait}
 		p.note(err)
 		return err

@@ -12,11 +12,11 @@ import (
 const parsePath = "/v1/parse/"
 
 // parse handles GET /v1/parse/{id}.
-func (s *Server) parse(w http.ResponseWriter, r *http.Request, c *client) *problem {
+func (s *Server) parse(a *answer, r *http.Request) *problem {
 	if _, p := parameters(r); p != nil {
 		return p
 	}
-	if p := c.spend(1); p != nil {
+	if p := a.client.spend(1, a.began); p != nil {
 		return p
 	}
 	id, err := uidring.Parse(strings.TrimPrefix(r.URL.Path, parsePath))
@@ -27,7 +27,7 @@ func (s *Server) parse(w http.ResponseWriter, r *http.Request, c *client) *probl
 	if err != nil {
 		return invalidID.because("%d is not an ID of this server's layout.", id)
 	}
-	w.Header().Set("Content-Type", typeJSON)
-	_ = json.NewEncoder(w).Encode(idtext.Of(f)) // the client may have disconnected
+	a.Header()["Content-Type"] = types[typeJSON]
+	_ = json.NewEncoder(a).Encode(idtext.Of(f)) // the client may have disconnected
 	return nil
 }

@@ -112,6 +112,7 @@ func (p *problem) write(w http.ResponseWriter) {
 		panic("bug: httpapi: a problem is not valid JSON: " + err.Error())
 	}
 	h := w.Header()
+	setIsolation(h)
 	h.Set("Content-Type", "application/problem+json")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if p.retryAfter > 0 {

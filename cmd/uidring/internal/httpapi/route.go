@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -20,7 +21,7 @@ const (
 )
 
 // A handler answers a request in full, or writes nothing and returns a problem.
-type handler func(w http.ResponseWriter, r *http.Request, c *client) *problem
+type handler func(a *answer, r *http.Request) *problem
 
 // A route is the handler of a path, with the checks that a request has to pass first.
 type route struct {
@@ -32,7 +33,7 @@ type route struct {
 	draws   bool     // allows POST in place of HEAD, which an answer with new IDs could not match
 	own     bool     // handle checks the method and the body itself
 	places  *places  // bounds requests under way; nil: none
-	usage   usage
+	usage   *usage
 }
 
 // routes are of a listener. They replace http.ServeMux, which redirects unclean paths and answers
@@ -85,7 +86,7 @@ func (s *Server) newRoutes() {
 			route{handle: adapt(s.cfg.Leases), clients: s.lessees, places: &places{most: mostRequests}, own: true})
 	}
 	s.admin = s.commonRoutes(s.cfg.AdminListen)
-	s.admin.add("/healthz", route{handle: alive, open: true})
+	s.admin.add("/healthz", route{handle: adapt(http.HandlerFunc(alive)), open: true})
 	s.admin.add("/readyz", route{handle: s.ready, open: true})
 	s.admin.add("/metrics", route{handle: adapt(s.metrics.handler()), places: &places{most: mostScrapes}})
 }
@@ -96,7 +97,7 @@ func (s *Server) commonRoutes(address string) routes {
 		exact: make(map[string]*route), below: make(map[string]*route)}
 	t.add("/v1/id", route{handle: s.id, places: t.places, draws: true})
 	t.add(parsePath+"{id}", route{handle: s.parse, places: t.places})
-	t.add("/openapi.json", route{handle: describe, places: t.places, open: true})
+	t.add("/openapi.json", route{handle: adapt(http.HandlerFunc(describe)), places: t.places, open: true})
 	t.unknown = t.complete("unknown", route{handle: unknownPath, places: t.places, open: true})
 	return t
 }
@@ -119,8 +120,8 @@ func (s *Server) ServePage(handlers map[string]http.Handler) {
 
 // adapt adapts an http.Handler that answers errors itself.
 func adapt(h http.Handler) handler {
-	return func(w http.ResponseWriter, r *http.Request, _ *client) *problem {
-		h.ServeHTTP(w, r)
+	return func(a *answer, r *http.Request) *problem {
+		h.ServeHTTP(a, r)
 		return nil
 	}
 }
@@ -128,7 +129,7 @@ func adapt(h http.Handler) handler {
 // stream is like adapt, for an endless answer. It ends the answer within a second after the token
 // of the request was removed.
 func (s *Server) stream(h http.Handler) handler {
-	return func(w http.ResponseWriter, r *http.Request, _ *client) *problem {
+	return func(a *answer, r *http.Request) *problem {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		go func() {
@@ -137,28 +138,48 @@ func (s *Server) stream(h http.Handler) handler {
 			}
 			cancel()
 		}()
-		h.ServeHTTP(w, r.WithContext(ctx))
+		h.ServeHTTP(a, r.WithContext(ctx))
 		return nil
 	}
 }
 
-func unknownPath(http.ResponseWriter, *http.Request, *client) *problem {
+func unknownPath(*answer, *http.Request) *problem {
 	return notFound.because("There is nothing under this path; see /openapi.json.")
 }
 
 // ServeHTTP answers a request, and counts it.
 func (t *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	started := time.Now()
-	a := &statusWriter{ResponseWriter: w}
-	defer func() { t.usage.count(a.status, time.Since(started), a.token) }()
-	defer t.recover(a, r)
-	setHeaders(w.Header(), r)
-	if p := t.answer(a, r); p != nil {
+	a := &answer{ResponseWriter: w, began: time.Now()}
+	defer t.end(a, r)
+	h := w.Header()
+	h["Date"] = t.server.date(a.began)
+	setHeaders(h, r)
+	if !t.draws {
+		setIsolation(h)
+	}
+	if p := t.serve(a, r); p != nil {
 		p.write(a)
 	}
 }
 
-func (t *route) answer(w *statusWriter, r *http.Request) *problem {
+// A date is the header Date of a second.
+type date struct {
+	second int64
+	header []string
+}
+
+// date returns the header Date. net/http would format the time for each answer.
+func (s *Server) date(now time.Time) []string {
+	d := s.lastDate.Load()
+	if second := now.Unix(); d == nil || d.second != second {
+		d = &date{second, []string{now.UTC().Format(http.TimeFormat)}}
+		s.lastDate.Store(d)
+	}
+	return d.header
+}
+
+// serve checks a request, and has it handled.
+func (t *route) serve(a *answer, r *http.Request) *problem {
 	if p := t.guard.check(t.server, r); p != nil {
 		return p
 	}
@@ -168,11 +189,11 @@ func (t *route) answer(w *statusWriter, r *http.Request) *problem {
 			other = http.MethodPost
 		}
 		if r.Method != http.MethodGet && r.Method != other {
-			w.Header().Set("Allow", "GET, "+other)
+			a.Header().Set("Allow", "GET, "+other)
 			return badMethod.because("The method is %s, allowed: GET, %s.", excerpt(r.Method), other)
 		}
 		if r.ContentLength != 0 {
-			w.Header().Set("Connection", "close") // instead of reading the body
+			a.Header().Set("Connection", "close") // instead of reading the body
 			return hasBody
 		}
 	}
@@ -180,17 +201,14 @@ func (t *route) answer(w *statusWriter, r *http.Request) *problem {
 		return overloaded
 	}
 	defer t.places.leave()
-	var c *client
 	if !t.open {
 		var ok bool
-		c, ok = t.clients.find(r)
-		w.token = c.name
-		if !ok {
-			t.server.audit(c, r)
-			return denied(w, r)
+		if a.client, ok = t.clients.find(r); !ok {
+			t.server.audit(a.client, r)
+			return denied(a, r)
 		}
 	}
-	return t.handle(w, r, c)
+	return t.handle(a, r)
 }
 
 // audit logs the first refused token of an episode.
@@ -210,24 +228,28 @@ func denied(w http.ResponseWriter, r *http.Request) *problem {
 	return unauthorized
 }
 
-// recover logs a panic and answers 500, unless the response has begun. The client does not learn
-// the cause.
-func (t *route) recover(a *statusWriter, r *http.Request) {
+// end counts a request. It logs a panic and answers 500, unless the response has begun. The client
+// does not learn the cause.
+func (t *route) end(a *answer, r *http.Request) {
 	cause := recover()
-	if cause == nil {
-		return
+	if cause != nil && cause != http.ErrAbortHandler { // else a handler aborts the connection on purpose
+		t.server.cfg.Logger.Error("panic while answering a request",
+			"method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
+		if a.status == 0 {
+			cause = nil
+			clear(a.Header())
+			setHeaders(a.Header(), r)
+			internal.write(a)
+		}
 	}
-	if cause == http.ErrAbortHandler {
-		panic(cause) // a handler aborts the connection on purpose
+	status := cmp.Or(a.status, http.StatusOK) // net/http sends 200 if nothing is written
+	t.usage.count(status, time.Since(a.began))
+	if a.client != nil && a.client.name != "" {
+		t.server.metrics.tokens.WithLabelValues(a.client.name, strconv.Itoa(status)).Inc()
 	}
-	t.server.cfg.Logger.Error("panic while answering a request",
-		"method", r.Method, "path", r.URL.Path, "panic", fmt.Sprint(cause), "stack", string(debug.Stack()))
-	if a.status != 0 {
-		panic(http.ErrAbortHandler) // part of the response is sent: abort, so that the client sees it is truncated
+	if cause != nil {
+		panic(http.ErrAbortHandler) // part of the response is sent: the client has to see that it is truncated
 	}
-	clear(a.Header())
-	setHeaders(a.Header(), r)
-	internal.write(a)
 }
 
 // places bound the number of concurrent requests. Nil places admit all.
@@ -253,24 +275,25 @@ func (l *places) leave() {
 	}
 }
 
-// A statusWriter records the status of a response; 0: nothing is written yet.
-type statusWriter struct {
+// An answer is the response to a request.
+type answer struct {
 	http.ResponseWriter
-	status int
-	token  string // name of the client
+	status int // 0: nothing is written yet
+	began  time.Time
+	client *client // nil: not known, or not asked for
 }
 
 // WriteHeader records the status.
-func (w *statusWriter) WriteHeader(status int) {
-	w.status = cmp.Or(w.status, status)
-	w.ResponseWriter.WriteHeader(status)
+func (a *answer) WriteHeader(status int) {
+	a.status = cmp.Or(a.status, status)
+	a.ResponseWriter.WriteHeader(status)
 }
 
 // Write implies status 200 if there was no WriteHeader.
-func (w *statusWriter) Write(p []byte) (int, error) {
-	w.status = cmp.Or(w.status, http.StatusOK)
-	return w.ResponseWriter.Write(p)
+func (a *answer) Write(p []byte) (int, error) {
+	a.status = cmp.Or(a.status, http.StatusOK)
+	return a.ResponseWriter.Write(p)
 }
 
 // Unwrap is for http.ResponseController.
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
