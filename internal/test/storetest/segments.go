@@ -27,6 +27,18 @@ func sources() map[string]func(*sqlx.DB, sqlassigner.Config) segment.Source {
 	}
 }
 
+// Child is for TestMain: it does not return in a process that RunSegments has started.
+func Child(open func(dsn string) (*sqlx.DB, error)) {
+	segmenttest.Child(func(arg string) (segment.Source, error) {
+		table, dsn, _ := strings.Cut(arg, " ")
+		db, err := open(dsn)
+		if err != nil {
+			return nil, err
+		}
+		return sources()[table](db, sqlassigner.Config{}), nil
+	})
+}
+
 // javaTables create the tables of Leaf and TinyId with their columns.
 var javaTables = []string{
 	"CREATE TABLE leaf_alloc (biz_tag varchar(128) NOT NULL DEFAULT '', max_id bigint NOT NULL DEFAULT 1, step int NOT NULL, " +
