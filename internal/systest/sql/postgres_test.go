@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,7 +16,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
+	_ "github.com/lib/pq" // the driver postgres
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/storetest"
@@ -198,4 +201,61 @@ func TestPostgreSQLStandbyIsReadOnly(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	storetest.WantError(t, lease.Renew(ctx, 1, lease.Grant().Limit+1), leasestore.ErrNotDurable, "use the address of the primary")
+}
+
+func TestPQ(t *testing.T) {
+	t.Parallel()
+	storetest.Driver(t, over(postgres(testserver.PostgreSQL(t)), func(dsn string) (*sqlx.DB, error) { return sqlx.Open("postgres", dsn) }))
+}
+
+// In pgbouncer's transaction mode the statements of a session run on different connections.
+func TestLeasesThroughPgBouncer(t *testing.T) {
+	t.Parallel()
+	server := testserver.PostgreSQL(t)
+	pooler := testserver.PgBouncer(t, server)
+	b := over(postgres(server), func(dsn string) (*sqlx.DB, error) {
+		return openDSN(strings.Replace(dsn, server.Addr(), pooler.Addr(), 1) + "&default_query_exec_mode=simple_protocol")
+	})
+	b.Down = func(*testing.T, string) (up func()) { // without its server it holds calls back
+		pooler.Kill9()
+		return func() { pooler.Restart() }
+	}
+	storetest.Driver(t, b)
+}
+
+// pgx prepares statements by default, and meets the prepared statements of other sessions.
+func TestPreparedStatementsThroughPgBouncerGetAdvice(t *testing.T) {
+	t.Parallel()
+	server := testserver.PostgreSQL(t)
+	pooler := testserver.PgBouncer(t, server, "default_pool_size = 1", "ignore_startup_parameters = extra_float_digits")
+	_, dsn := postgres(server).Applied(t)
+	dsn = strings.Replace(dsn, server.Addr(), pooler.Addr(), 1)
+	var err error
+	for range 3 { // sessions share one connection to the server
+		if err == nil {
+			_, err = storetest.LeaseStore(open(t, dsn)).Status(t.Context())
+		}
+	}
+	if err == nil || !strings.Contains(err.Error(), "default_query_exec_mode=simple_protocol") || !strings.Contains(err.Error(), "42P05") {
+		t.Errorf("Status with prepared statements: %v; want error 42P05 with advice", err)
+	}
+}
+
+// keepsIDs writes IDs as numbers and as texts, which sort like them in a collation that compares
+// bytes.
+func keepsIDs(t *testing.T, b storetest.Database) {
+	db, _ := b.Empty(t)
+	storetest.Exec(t, db, `CREATE TABLE orders (id BIGINT PRIMARY KEY, word VARCHAR(20), b32 VARCHAR(13) COLLATE "C", b62 VARCHAR(11) COLLATE "C")`)
+	ids := []uidring.ID{1, 9, 10, 35, 36, 61, 62, 1<<53 - 1, 1 << 53, 1<<63 - 1}
+	for _, id := range ids {
+		if _, err := db.Exec(db.Rebind("INSERT INTO orders VALUES (?, ?, ?, ?)"), id, id.String(), id.Base32(), id.Base62()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, query := range []string{"SELECT id FROM orders ORDER BY id", "SELECT word FROM orders ORDER BY b32", "SELECT id FROM orders ORDER BY b62"} {
+		var got []uidring.ID
+		if err := db.Select(&got, query); err != nil || !slices.Equal(got, ids) {
+			t.Errorf("%s: %v, %v, want %v", query, got, err, ids)
+		}
+	}
 }
