@@ -225,21 +225,15 @@ func thisNode() (node, error) {
 	return node{host: host, port: port, kind: typeContainer}, nil
 }
 
-// hostName returns the host's first address, or its name if it has no network. It prefers IPv4, as
-// the original does by way of Java. The column is only read by people.
+// hostName returns the host's address on the way to other networks, or its name if it has none. The
+// column is only read by people.
 func hostName() string {
-	addrs, _ := net.InterfaceAddrs()
-	var found string
-	for _, a := range addrs {
-		ip, ok := a.(*net.IPNet)
-		switch {
-		case !ok || !ip.IP.IsGlobalUnicast():
-		case ip.IP.To4() != nil:
-			return ip.IP.String()
-		case found == "":
-			found = ip.IP.String()
+	for _, elsewhere := range [...]string{"192.0.2.1:9", "[2001:db8::1]:9"} { // for documentation
+		if conn, err := net.Dial("udp", elsewhere); err == nil { // sends nothing
+			defer conn.Close()
+			return conn.LocalAddr().(*net.UDPAddr).IP.String()
 		}
 	}
 	name, _ := os.Hostname()
-	return cmp.Or(found, name, "localhost")
+	return cmp.Or(name, "localhost")
 }

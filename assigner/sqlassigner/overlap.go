@@ -85,7 +85,7 @@ func (s *store) reserved(ctx context.Context, conn *sqlx.Conn, d assigner.Domain
 	const same = "DATACENTER_BITS = ? AND WORKER_BITS = ?"
 	mine := pinOf(d.Layout, d.Epoch)
 	split, pace := mine.split(), mine.pace()
-	args := []any{split.datacenter, split.worker, pace.below, pace.unit, split.datacenter, split.worker, d.DatacenterID}
+	args := []any{split[0], split[1], pace[0], pace[1], split[0], split[1], d.DatacenterID}
 	err = conn.QueryRowxContext(ctx, s.sql("SELECT NAMESPACE, CASE WHEN "+same+" THEN FIRST_WORKER_ID ELSE 0 END AS LOWEST FROM WORKER_LEASE_META "+
 		"WHERE DATACENTER_BITS + WORKER_BITS + SEQUENCE_BITS = ? AND UNIT_MS = ? AND NOT ("+same+" AND DATACENTER_ID <> ?) "+
 		"ORDER BY LOWEST LIMIT 1"), args...).Scan(&r.namespace, &r.first)

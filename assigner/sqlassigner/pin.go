@@ -44,18 +44,13 @@ func (p *pin) fields() (list []any) {
 	return list
 }
 
-// A pace is how fast the IDs of a layout advance.
-type pace struct{ below, unit int64 }
+// pace returns how fast the IDs of a layout advance: the number of bits below the delta, and the
+// unit.
+func (p pin) pace() [2]int64 { return [2]int64{p[1] + p[2] + p[3], p[4]} }
 
-func (p pin) pace() pace { return pace{p[1] + p[2] + p[3], p[4]} }
-
-// A split is the bits that a worker ID has in an ID, given the pace.
-type split struct {
-	pace
-	datacenter, worker int64
-}
-
-func (p pin) split() split { return split{p.pace(), p[1], p[2]} }
+// split returns which bits a worker ID has in an ID, given the pace: the widths of the datacenter
+// and of the worker.
+func (p pin) split() [2]int64 { return [2]int64{p[1], p[2]} }
 
 // Pin stores the layout and epoch of the Java services that take worker IDs from WORKER_NODE.
 // Without Pin, the first Go process that uses WORKER_NODE stores its own. Namespaces of

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -43,7 +44,7 @@ type store struct {
 	dialect dialect
 	cfg     Config
 	err     error // of the caller's arguments, which each call returns
-	home    home
+	home    atomic.Pointer[home]
 	afar    sync.Once  // a warning of tables in other schemas
 	file    sqliteFile // of SQLite
 }
@@ -60,7 +61,9 @@ func newStore(db *sqlx.DB, cfg Config, wrong error) *store {
 	if err != nil {
 		return &store{err: errors.Join(err, wrong)}
 	}
-	return &store{db: db, dialect: d, cfg: cfg, err: wrong, home: home{schema: d.schema, found: !d.inSchemas}}
+	s := &store{db: db, dialect: d, cfg: cfg, err: wrong}
+	s.home.Store(&home{schema: d.schema, found: !d.inSchemas})
+	return s
 }
 
 // do runs f on one connection outside any transaction, retries it after a temporary error, and

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -111,23 +110,15 @@ var inSchema = regexp.MustCompile(`\b(?:WORKER_NODE(?:_TOKEN|_PIN)?|WORKER_STICK
 // then, and another search_path leads to no other one. The schema in which a table was found first
 // stays.
 type home struct {
-	mu     sync.Mutex
 	schema string // "": statements name none
 	found  bool   // it has a table, or the database has just one schema
-}
-
-func (h *home) get() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.schema
 }
 
 // locate asks the database for the first schema of the search path that has a table. Until there is
 // a table, the home is the first schema of the path.
 func (s *store) locate(ctx context.Context, conn *sqlx.Conn) error {
-	s.home.mu.Lock()
-	defer s.home.mu.Unlock()
-	if s.home.found {
+	before := s.home.Load()
+	if before.found {
 		return nil
 	}
 	ours := s.names(tablesOf(schema.Groups()...))
@@ -135,17 +126,17 @@ func (s *store) locate(ctx context.Context, conn *sqlx.Conn) error {
 	if err != nil {
 		return err
 	}
-	s.home.schema = ""
+	var now home
 	for _, r := range found { // in the order of the search path
 		switch {
-		case r.Place == 0:
+		case now.found, r.Place == 0:
 		case r.Name == "":
-			s.home.schema = cmp.Or(s.home.schema, r.Schema)
+			now.schema = cmp.Or(now.schema, r.Schema)
 		case slices.Contains(ours, r.Name):
-			s.home.schema, s.home.found = r.Schema, true
-			return nil
+			now = home{r.Schema, true}
 		}
 	}
+	s.home.CompareAndSwap(before, &now) // another call may have found it meanwhile
 	return nil
 }
 
@@ -168,7 +159,7 @@ func (s *store) quoted(table string) string { return s.quote(s.name(table)) }
 
 // full returns the quoted name of a table, with its schema.
 func (s *store) full(table string) string {
-	if schema := s.home.get(); schema != "" {
+	if schema := s.home.Load().schema; schema != "" {
 		return s.quote(schema) + "." + s.quoted(table)
 	}
 	return s.quoted(table)
@@ -225,13 +216,13 @@ func (s *store) checkTables(ctx context.Context, conn *sqlx.Conn, group []table)
 		}
 		switch {
 		case r.Name == "":
-		case slices.Contains(ours, r.Name) && r.Schema == s.home.get():
+		case slices.Contains(ours, r.Name) && r.Schema == s.home.Load().schema:
 			used = append(used, r.Name)
 		case r.Place == 0:
 			afar = append(afar, r.text())
 		default:
 			meant := likeName(ours, r.Name)
-			twins = append(twins, r.text()+" beside "+relation{Schema: s.home.get(), Name: meant}.text())
+			twins = append(twins, r.text()+" beside "+relation{Schema: s.home.Load().schema, Name: meant}.text())
 		}
 	}
 	if len(twins) > 0 {
