@@ -214,17 +214,18 @@ func TestServerWithUnknownSettingsIsAFault(t *testing.T) {
 	}
 }
 
-// The grants in docs/IDENTITY.md are enough for a generator and a recovery.
-func TestLeasesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
+// The grants in docs/IDENTITY.md are enough for a generator and a recovery, and for WORKER_NODE,
+// which Java services share.
+func TestMariaDBNeedsTheGrantsOfTheDocumentation(t *testing.T) {
 	s := testserver.MariaDB(t)
 	admin, _ := mariaDB(s).Applied(t)
-	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'",
-		"GRANT SELECT, INSERT, UPDATE ON test1.WORKER_LEASE TO ids@'127.0.0.1'",
-		"GRANT SELECT, INSERT, UPDATE ON test1.WORKER_LEASE_META TO ids@'127.0.0.1'")
-	store := storetest.LeaseStore(openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1"))
+	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'")
+	db := openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1")
+	store := storetest.LeaseStore(db)
+	grant(t, admin, "SELECT, INSERT, UPDATE", "WORKER_LEASE", "WORKER_LEASE_META")
 	storetest.Refused(t, assigner.Leased(store, assigner.LeaseConfig{}), sqlassigner.ErrAccessDenied, "the user needs SELECT on it",
 		"cannot see whether WORKER_NODE gives out the same worker IDs")
-	storetest.Exec(t, admin, "GRANT SELECT ON test1.WORKER_NODE TO ids@'127.0.0.1'")
+	grant(t, admin, "SELECT", "WORKER_NODE")
 	for _, a := range []assigner.Assigner{
 		assigner.Leased(store, assigner.LeaseConfig{}),
 		assigner.Auto(store, assigner.LeaseConfig{}),
@@ -238,18 +239,10 @@ func TestLeasesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
 	if err := leasestore.Recover(t.Context(), store, time.Hour); err != nil {
 		t.Error(err)
 	}
-}
 
-// The grants for WORKER_NODE, which Java services share, are enough, too.
-func TestNodesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
-	s := testserver.MariaDB(t)
-	admin, _ := mariaDB(s).Applied(t)
-	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'",
-		"GRANT SELECT, INSERT ON test1.WORKER_NODE TO ids@'127.0.0.1'",
-		"GRANT SELECT, INSERT ON test1.WORKER_NODE_TOKEN TO ids@'127.0.0.1'",
-		"GRANT SELECT, INSERT ON test1.WORKER_NODE_PIN TO ids@'127.0.0.1'")
-	a := storetest.Disposable(openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1"))
-	storetest.Refused(t, a, sqlassigner.ErrAccessDenied, "the user needs SELECT on WORKER_LEASE_META")
-	storetest.Exec(t, admin, "GRANT SELECT ON test1.WORKER_LEASE_META TO ids@'127.0.0.1'")
-	storetest.Renew(t, storetest.Assign(t, a))
+	storetest.Exec(t, admin, "DELETE FROM WORKER_LEASE_META", "REVOKE ALL, GRANT OPTION FROM ids@'127.0.0.1'")
+	grant(t, admin, "SELECT, INSERT", "WORKER_NODE", "WORKER_NODE_TOKEN", "WORKER_NODE_PIN")
+	storetest.Refused(t, storetest.Disposable(db), sqlassigner.ErrAccessDenied, "the user needs SELECT on WORKER_LEASE_META")
+	grant(t, admin, "SELECT", "WORKER_LEASE_META")
+	storetest.Renew(t, storetest.Assign(t, storetest.Disposable(db)))
 }

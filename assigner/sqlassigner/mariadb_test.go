@@ -20,6 +20,7 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/faultconn"
 	"github.com/uidring/uidring/internal/test/storetest"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
 )
@@ -33,11 +34,7 @@ func TestMain(m *testing.M) {
 func openMariaDB(t *testing.T, dsn string) *sqlx.DB {
 	t.Helper()
 	db, err := sqlassigner.OpenMySQL(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
+	return testkit.Close(t, db, err)
 }
 
 // mariaDB is a backend whose databases lie on one server.
@@ -134,12 +131,20 @@ func TestMariaDBDeniesAccessWithoutThePassword(t *testing.T) {
 	})
 }
 
+// grant gives the user ids rights to tables of the database test1.
+func grant(t *testing.T, admin *sqlx.DB, rights string, tables ...string) {
+	t.Helper()
+	for _, table := range tables {
+		storetest.Exec(t, admin, fmt.Sprintf("GRANT %s ON test1.%s TO ids@'127.0.0.1'", rights, table))
+	}
+}
+
 // Apply needs the right to create tables only if a table is missing.
 func TestApplyOnMariaDBNeedsFewRights(t *testing.T) {
 	s := testserver.MariaDB(t)
 	admin, _ := mariaDB(s).Applied(t)
-	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'",
-		"GRANT SELECT, INSERT, UPDATE ON test1.* TO ids@'127.0.0.1'")
+	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'")
+	grant(t, admin, "SELECT, INSERT, UPDATE", "*")
 	db := openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1")
 	storetest.Apply(t, db)
 	storetest.Exec(t, admin, "DROP TABLE WORKER_STICKY")

@@ -6,16 +6,14 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // The tables of MySQL about its replication exist in MariaDB, too.
 func TestRunningReplicationIsAFault(t *testing.T) {
-	db, err := OpenMySQL(testserver.MariaDB(t, "--performance-schema=ON", "--server-id=7").DSN())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	opened, err := OpenMySQL(testserver.MariaDB(t, "--performance-schema=ON", "--server-id=7").DSN())
+	db := testkit.Close(t, opened, err)
 	for _, tt := range []struct {
 		statement string
 		want      [2]string // of MariaDB, of MySQL
@@ -44,11 +42,8 @@ func TestRunningReplicationIsAFault(t *testing.T) {
 
 // MariaDB has the statement that asks MySQL for its state, with another name of the variable.
 func TestMySQLAnswersInsideATransaction(t *testing.T) {
-	db, err := OpenMySQL(testserver.MariaDB(t).DSN())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	opened, err := OpenMySQL(testserver.MariaDB(t).DSN())
+	db := testkit.Close(t, opened, err)
 	db.SetMaxOpenConns(1)
 	for _, tt := range []struct {
 		before string

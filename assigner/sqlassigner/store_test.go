@@ -29,19 +29,28 @@ func TestRetryRepeatsErrorsThatPass(t *testing.T) {
 		fails []error // the results of the first attempts; then success
 		tries int
 		want  error
+		ends  func(end func()) // at the last of fails; nil: the context does not end
 	}{
-		{nil, 1, nil},
-		{[]error{errPasses, errPasses}, 3, nil},
-		{[]error{errStays}, 1, errStays},
-		{[]error{errPasses, errPasses, errStays}, 3, errStays},
+		{nil, 1, nil, nil},
+		{[]error{errPasses, errPasses}, 3, nil, nil},
+		{[]error{errStays}, 1, errStays, nil},
+		{[]error{errPasses, errPasses, errStays}, 3, errStays, nil},
+		// An attempt that fails for lack of time does not hide the cause of the attempt before it.
+		{[]error{errPasses, fmt.Errorf("driver: %w", context.Canceled)}, 2, errPasses, func(end func()) { end() }},
+		{[]error{errPasses, fmt.Errorf("%w: %w", errPasses, os.ErrDeadlineExceeded)}, 2, errPasses, func(end func()) { time.AfterFunc(1, end) }},
 	} {
 		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
 			calls := 0
-			tries, err := retry(t.Context(), func() error {
-				if calls++; calls <= len(tt.fails) {
-					return tt.fails[calls-1]
+			tries, err := retry(ctx, func() error {
+				if calls++; calls > len(tt.fails) {
+					return nil
 				}
-				return nil
+				if calls == len(tt.fails) && tt.ends != nil {
+					tt.ends(cancel)
+				}
+				return tt.fails[calls-1]
 			}, passes)
 			if tries != tt.tries || calls != tt.tries || err != tt.want {
 				t.Errorf("after %v: %d tries, %d calls, %v; want %d, %v", tt.fails, tries, calls, err, tt.tries, tt.want)
@@ -68,29 +77,6 @@ func TestRetryEndsWithTheContextAfterGrowingPauses(t *testing.T) {
 			t.Errorf("%d tries in %v and %v, want about 125 in a minute and the cause", tries, took, err)
 		}
 	})
-}
-
-// An attempt that fails for lack of time does not hide the cause of the attempt before it.
-func TestRetryKeepsTheCause(t *testing.T) {
-	for _, last := range []error{fmt.Errorf("driver: %w", context.Canceled), fmt.Errorf("%w: %w", errPasses, os.ErrDeadlineExceeded)} {
-		synctest.Test(t, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			calls := 0
-			tries, err := retry(ctx, func() error {
-				if calls++; calls == 1 {
-					return errPasses
-				}
-				time.AfterFunc(1, cancel)
-				if !errors.Is(last, errPasses) {
-					cancel()
-				}
-				return last
-			}, passes)
-			if tries != 2 || err != errPasses {
-				t.Errorf("an attempt that ends with %v: %d tries and %v, want 2 and the cause of the first", last, tries, err)
-			}
-		})
-	}
 }
 
 type stateError string

@@ -137,7 +137,7 @@ func startsAtOnce(t *testing.T, b Database) {
 		db := b.Open(t, dsn)
 		return [...]assigner.Assigner{sqlassigner.Sticky(db, fmt.Sprint("orders-", i), sqlassigner.Config{}), Disposable(db), Beside(db)}[i%3]
 	}
-	first, second := takeAtOnce(t, n, start), takeAtOnce(t, n, start)
+	first, second := TakeAtOnce(t, n, time.Minute, start), TakeAtOnce(t, n, time.Minute, start)
 	for i, w := range second {
 		if keyed(i) != (w == first[i]) || !keyed(i) && slices.Contains(first, w) {
 			t.Errorf("workers %v at the first start, %v at the second; want the same for those with keys alone", first, second)
@@ -205,16 +205,16 @@ func applyGroups(t *testing.T, b Database) {
 	}
 }
 
-// takeAtOnce has n assigners, with a handle each as processes have, take a worker ID at once, and
+// TakeAtOnce has n assigners, with a handle each as processes have, take a worker ID at once, and
 // checks that all differ.
-func takeAtOnce(t *testing.T, n int, open func(i int) assigner.Assigner) []int64 {
+func TakeAtOnce(t *testing.T, n int, timeout time.Duration, open func(i int) assigner.Assigner) []int64 {
 	t.Helper()
 	assigners, workers := make([]assigner.Assigner, n), make([]int64, n)
 	for i := range assigners {
 		assigners[i] = open(i)
 	}
 	testkit.Together(n, func(i int) {
-		l, err := TryAssign(t, assigners[i], time.Minute)
+		l, err := TryAssign(t, assigners[i], timeout)
 		if err != nil {
 			t.Errorf("Assign %d: %v", i, err)
 			return
@@ -231,7 +231,7 @@ func takeAtOnce(t *testing.T, n int, open func(i int) assigner.Assigner) []int64
 // stays missing.
 func leasedCreates(t *testing.T, b Database) {
 	db, dsn := b.Empty(t)
-	takeAtOnce(t, 6, func(int) assigner.Assigner { return sqlassigner.Leased(b.Open(t, dsn), namespace) })
+	TakeAtOnce(t, 6, time.Minute, func(int) assigner.Assigner { return sqlassigner.Leased(b.Open(t, dsn), namespace) })
 	Refused(t, Disposable(db), sqlassigner.ErrTableMissing, "schema.Nodes")
 	a := sqlassigner.Leased(db, namespace)
 	Assign(t, a)
