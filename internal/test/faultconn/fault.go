@@ -18,16 +18,12 @@ const (
 type Fault struct {
 	// Delay is the time that each piece of data waits.
 	Delay time.Duration
-	// Rate is the largest number of bytes a second. 0: no limit.
-	Rate int
+	// Piece is the largest size of a piece. 0: no limit.
+	Piece int
 	// Most is the number of bytes after which a connection is cut. 0: no limit.
 	Most int
 	// Mute holds all data back until the fault is healed or the connection ends.
 	Mute bool
-	// Ends is the time after which a connection is cut that carries data under the fault. 0: never.
-	Ends time.Duration
-	// Reset makes Ends a reset, where the other end of the connection is a TCP connection.
-	Reset bool
 }
 
 // An injected fault is healed when the channel is closed.
@@ -68,9 +64,6 @@ type flow struct {
 	used      int       // number of bytes passed under it
 }
 
-// pieces is the number of pieces a second in which a limited rate passes data.
-const pieces = 10
-
 // write passes data on as the fault of its direction allows. It reports whether all has passed.
 func (f *flow) write(data []byte) bool {
 	for len(data) > 0 {
@@ -82,9 +75,6 @@ func (f *flow) write(data []byte) bool {
 		}
 		if fault != f.fault {
 			f.fault, f.used = fault, 0
-			if fault.Ends > 0 {
-				go f.endAfter(fault)
-			}
 		}
 		if fault.Mute {
 			select {
@@ -94,16 +84,15 @@ func (f *flow) write(data []byte) bool {
 				continue
 			}
 		}
-		n, wait := len(data), fault.Delay
-		if fault.Rate > 0 {
-			n = min(n, max(1, fault.Rate/pieces))
-			wait += time.Duration(n) * time.Second / time.Duration(fault.Rate)
+		n := len(data)
+		if fault.Piece > 0 {
+			n = min(n, fault.Piece)
 		}
 		if fault.Most > 0 {
 			n = min(n, fault.Most-f.used)
 		}
 		select {
-		case <-time.After(wait):
+		case <-time.After(fault.Delay):
 		case <-f.ended:
 			return false
 		}
@@ -114,13 +103,4 @@ func (f *flow) write(data []byte) bool {
 		data = data[n:]
 	}
 	return true
-}
-
-// endAfter ends the link when the time of a fault has passed, unless the fault is healed before.
-func (f *flow) endAfter(fault *injected) {
-	select {
-	case <-time.After(fault.Ends):
-		f.end(fault.Reset)
-	case <-fault.healed:
-	}
 }

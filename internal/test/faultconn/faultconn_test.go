@@ -66,22 +66,26 @@ func TestInject(t *testing.T) {
 		takes   time.Duration // at least
 	}{
 		"delay":     {Fault{Delay: 50 * time.Millisecond}, true, 50 * time.Millisecond},
-		"rate":      {Fault{Rate: 60_000}, true, 40 * time.Millisecond},
+		"pieces":    {Fault{Piece: 600, Delay: 10 * time.Millisecond}, true, 50 * time.Millisecond},
 		"few bytes": {Fault{Most: 1000}, false, 0},
-		"mute":      {Fault{Mute: true, Ends: 50 * time.Millisecond, Reset: true}, false, 50 * time.Millisecond},
+		"mute":      {Fault{Mute: true}, false, 50 * time.Millisecond},
 	} {
 		for _, d := range []Direction{Up, Down} {
 			t.Run(name+[]string{" up", " down"}[d], func(t *testing.T) {
 				p := Start(t, echo(t))
-				old := dial(t, p)
-				wantAnswer(t, old, "before", true)
 				began := time.Now()
+				old, later := dial(t, p), dial(t, p)
+				wantAnswer(t, old, "before", true)
 				heal := p.Inject(d, tt.fault)
-				wantAnswer(t, old, long, tt.answers)
+				for _, conn := range []net.Conn{old, later} {
+					if tt.fault.Mute {
+						_ = conn.SetDeadline(time.Now().Add(tt.takes))
+					}
+					wantAnswer(t, conn, long, tt.answers)
+				}
 				if took := time.Since(began); took < tt.takes {
 					t.Errorf("took %v, want %v at least", took, tt.takes)
 				}
-				wantAnswer(t, dial(t, p), long, tt.answers)
 				heal()
 				wantAnswer(t, dial(t, p), long, true)
 				up := p.Down()

@@ -89,7 +89,7 @@ func (w *Wire) Down() (up func()) {
 	defer w.mu.Unlock()
 	w.down = true
 	for l := range w.links {
-		l.end(false)
+		l.end()
 	}
 	return func() {
 		w.mu.Lock()
@@ -116,7 +116,7 @@ func (w *Wire) serve(client, server net.Conn) {
 	}
 	w.links[l] = true
 	if w.down {
-		l.end(false)
+		l.end()
 	}
 	w.mu.Unlock()
 	var wg sync.WaitGroup
@@ -130,7 +130,7 @@ func (w *Wire) serve(client, server net.Conn) {
 
 // pump copies until an end is closed, or goes rejects a piece of data.
 func (l *link) pump(from, to net.Conn, d Direction, goes func([]byte) bool) {
-	defer l.end(false)
+	defer l.end()
 	f := flow{link: l, direction: d, to: to}
 	buffer := make([]byte, 64<<10)
 	for {
@@ -179,15 +179,10 @@ func (l *link) answered([]byte) bool {
 	return !held
 }
 
-func (l *link) end(reset bool) {
+func (l *link) end() {
 	l.once.Do(func() {
 		close(l.ended)
-		for _, conn := range []net.Conn{l.client, l.server} {
-			if tcp, ok := conn.(*net.TCPConn); ok && reset {
-				_ = tcp.SetLinger(0)
-			}
-			_ = conn.Close()
-		}
+		_, _ = l.client.Close(), l.server.Close()
 	})
 }
 
