@@ -13,6 +13,7 @@ import (
 	_ "modernc.org/sqlite" // the driver sqlite
 
 	"github.com/uidring/uidring/internal/test/storetest"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 func TestMain(m *testing.M) {
@@ -38,11 +39,7 @@ func opener(openDSN func(dsn string) (*sqlx.DB, error)) func(t *testing.T, dsn s
 	return func(t *testing.T, dsn string) *sqlx.DB {
 		t.Helper()
 		db, err := openDSN(dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() })
-		return db
+		return testkit.Close(t, db, err)
 	}
 }
 

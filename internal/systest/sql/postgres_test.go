@@ -22,6 +22,7 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/storetest"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
 )
@@ -61,12 +62,10 @@ func insidePostgres(t *testing.T, dsn string) *sqlx.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := sqlx.NewDb(stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+	return testkit.Close(t, sqlx.NewDb(stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, "BEGIN")
 		return err
-	})), "pgx")
-	t.Cleanup(func() { _ = db.Close() })
-	return db
+	})), "pgx"), nil)
 }
 
 // One server is enough for all tests that need no settings and no users. The tests that kill it
