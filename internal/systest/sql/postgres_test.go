@@ -83,7 +83,7 @@ func TestPostgreSQL(t *testing.T) {
 		{"TablesInTwoSchemas", twoSchemas},
 		{"TablesInAnotherSchemaAreLogged", anotherSchema},
 		{"TableThatIsNotOrdinaryIsRefused", notOrdinary},
-		{"FilesRunWithTheClient", filesRun},
+		{"FilesRunWithTheClient", postgresFilesRun},
 		{"IDs", keepsIDs},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, b) })
@@ -105,15 +105,9 @@ func TestLeasesOnPostgreSQL(t *testing.T) {
 	storetest.RunLeases(t, b)
 }
 
-func filesRun(t *testing.T, b storetest.Database) {
-	client := testserver.Program(t, "psql", "postgresql-client")
+func postgresFilesRun(t *testing.T, b storetest.Database) {
 	db, dsn := b.Empty(t)
-	for range 2 {
-		for _, f := range schema.PostgreSQL(schema.Groups()...) {
-			runClient(t, f.SQL, client, "-X", "-v", "ON_ERROR_STOP=1", dsn)
-		}
-	}
-	storetest.Assign(t, storetest.Sticky(db))
+	filesRun(t, db, schema.PostgreSQL, "psql", "postgresql-client", "-X", "-v", "ON_ERROR_STOP=1", dsn)
 }
 
 func TestUndurablePostgreSQLIsRefusedOrWarnedAbout(t *testing.T) {

@@ -163,14 +163,8 @@ func TestSQLiteForgetsNoDeletedNumber(t *testing.T) {
 }
 
 func TestSQLiteFilesRunWithTheClient(t *testing.T) {
-	client := testserver.Program(t, "sqlite3", "sqlite3")
 	db, dsn := sqlite().Empty(t)
-	for range 2 {
-		for _, f := range schema.SQLite(schema.Groups()...) {
-			runClient(t, f.SQL, client, "-bail", fileOf(dsn))
-		}
-	}
-	storetest.Assign(t, storetest.Sticky(db))
+	filesRun(t, db, schema.SQLite, "sqlite3", "sqlite3", "-bail", fileOf(dsn))
 }
 
 // A second generator of the process, and a generator that refuses such a worker ID, neither take

@@ -79,6 +79,9 @@ func TestSQLiteFileThatIsReplacedWhileOpenIsRefused(t *testing.T) {
 				for _, err := range []error{errStatus, errAssign, lease.Renew(t.Context(), 1, 2)} {
 					checkMoved(t, err, path)
 				}
+				if name == "moved" && journal == "DELETE" { // SQLite itself notices the change between a check and a write
+					storetest.WantError(t, lease.Release(t.Context(), 0), leasestore.ErrDamaged, "moved, replaced or deleted")
+				}
 			})
 		}
 	}
@@ -117,14 +120,6 @@ func TestSQLiteFileWithARelativePathIsTheFirstOne(t *testing.T) {
 	storetest.Apply(t, db)
 	_, err = s.Status(t.Context())
 	checkMoved(t, err, first)
-}
-
-// Only SQLite notices a change between a check and a write.
-func TestWriteToAMovedSQLiteFileIsNoMatterOfRights(t *testing.T) {
-	db, dsn := sqlite().Applied(t)
-	lease := storetest.Assign(t, storetest.Leased(db))
-	rename(t, fileOf(dsn), fileOf(dsn)+"-away")
-	storetest.WantError(t, lease.Release(t.Context(), 0), leasestore.ErrDamaged, "moved, replaced or deleted")
 }
 
 func TestSQLiteFileInMemoryIsRefused(t *testing.T) {

@@ -56,7 +56,6 @@ type Cut struct {
 	link   *link // whose answer is held back; guarded by Wire.mu
 
 	done atomic.Bool
-	sent atomic.Int64
 }
 
 // CutBefore cuts the next connection on which a client sends the marker. The server does not
@@ -79,9 +78,6 @@ func (w *Wire) arm(c *Cut) *Cut {
 
 // Done reports whether the cut has been made.
 func (c *Cut) Done() bool { return c.done.Load() }
-
-// Sent returns how many pieces of data with the marker have gone to the server, also after the cut.
-func (c *Cut) Sent() int { return int(c.sent.Load()) }
 
 // Down cuts all connections, and each new one at once, until up is called.
 func (w *Wire) Down() (up func()) {
@@ -156,15 +152,13 @@ func (l *link) sent(data []byte) bool {
 		return true
 	}
 	l.tail = nil
-	first := !c.done.Swap(true)
-	if first && !c.after {
-		return false
+	if c.done.Swap(true) {
+		return true
 	}
-	c.sent.Add(1)
-	if first {
+	if c.after {
 		c.link = l
 	}
-	return true
+	return c.after
 }
 
 // answered reports whether to pass an answer of the server on.
