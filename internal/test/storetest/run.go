@@ -27,7 +27,6 @@ func Run(t *testing.T, b Database) {
 		{"LeasesOutliveAnOutage", false, outlive},
 		{"DisposableConforms", false, disposableConforms},
 		{"StickyConforms", false, stickyConforms},
-		{"StartsAtOnce", false, startsAtOnce},
 		{"SourcesShareTheNumbers", false, shareTheNumbers},
 		{"LeasesBesideNodesBeginAboveThem", false, leasesBesideNodes},
 		{"LeasesBesideNodesOfAnotherLayout", true, besideAnotherLayout},
@@ -125,25 +124,6 @@ func (b Database) conforms(t *testing.T, g assigner.Guarantee, rows string, open
 			Delete: func(t *testing.T, workerID int64) { Exec(t, db, fmt.Sprintf("DELETE FROM %s = %d", rows, workerID)) },
 		}
 	})
-}
-
-// startsAtOnce starts assigners of all kinds at once, and again without a release. Keys lead to the
-// same worker IDs again. Leases have not expired when the second ones start.
-func startsAtOnce(t *testing.T, b Database) {
-	_, dsn := b.Applied(t)
-	const n = 21
-	keyed := func(i int) bool { return i%3 == 0 }
-	start := func(i int) assigner.Assigner {
-		db := b.Open(t, dsn)
-		return [...]assigner.Assigner{sqlassigner.Sticky(db, fmt.Sprint("orders-", i), sqlassigner.Config{}), Disposable(db), Beside(db)}[i%3]
-	}
-	first, second := TakeAtOnce(t, n, time.Minute, start), TakeAtOnce(t, n, time.Minute, start)
-	for i, w := range second {
-		if keyed(i) != (w == first[i]) || !keyed(i) && slices.Contains(first, w) {
-			t.Errorf("workers %v at the first start, %v at the second; want the same for those with keys alone", first, second)
-			break
-		}
-	}
 }
 
 // javaRow is the statement of the original's mapper, which knows nothing of the tables beside
