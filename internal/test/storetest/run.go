@@ -187,7 +187,7 @@ func applyGroups(t *testing.T, b Database) {
 
 // TakeAtOnce has n assigners, with a handle each as processes have, take a worker ID at once, and
 // checks that all differ.
-func TakeAtOnce(t *testing.T, n int, timeout time.Duration, open func(i int) assigner.Assigner) []int64 {
+func TakeAtOnce(t *testing.T, n int, timeout time.Duration, open func(i int) assigner.Assigner) {
 	t.Helper()
 	assigners, workers := make([]assigner.Assigner, n), make([]int64, n)
 	for i := range assigners {
@@ -204,7 +204,6 @@ func TakeAtOnce(t *testing.T, n int, timeout time.Duration, open func(i int) ass
 	if different := len(slices.Compact(slices.Sorted(slices.Values(workers)))); different != n {
 		t.Errorf("workers %v, %d different ones, want %d", workers, different, n)
 	}
-	return workers
 }
 
 // leasedCreates has assigners that start at once create the tables. Afterwards a missing table
