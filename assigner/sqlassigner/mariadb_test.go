@@ -20,7 +20,6 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/faultconn"
 	"github.com/uidring/uidring/internal/test/storetest"
-	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
 )
@@ -34,7 +33,7 @@ func TestMain(m *testing.M) {
 func openMariaDB(t *testing.T, dsn string) *sqlx.DB {
 	t.Helper()
 	db, err := sqlassigner.OpenMySQL(dsn)
-	return testkit.Close(t, db, err)
+	return storetest.Opened(t, db, err)
 }
 
 // mariaDB is a backend whose databases lie on one server.

@@ -14,7 +14,6 @@ import (
 	_ "modernc.org/sqlite" // the driver sqlite
 
 	"github.com/uidring/uidring/internal/test/storetest"
-	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
 )
@@ -42,7 +41,7 @@ func opener(openDSN func(dsn string) (*sqlx.DB, error)) func(t *testing.T, dsn s
 	return func(t *testing.T, dsn string) *sqlx.DB {
 		t.Helper()
 		db, err := openDSN(dsn)
-		return testkit.Close(t, db, err)
+		return storetest.Opened(t, db, err)
 	}
 }
 

@@ -22,7 +22,6 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/storetest"
-	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
 )
@@ -62,7 +61,7 @@ func insidePostgres(t *testing.T, dsn string) *sqlx.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return testkit.Close(t, sqlx.NewDb(stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+	return storetest.Opened(t, sqlx.NewDb(stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, "BEGIN")
 		return err
 	})), "pgx"), nil)

@@ -72,6 +72,16 @@ func (b Database) Applied(t *testing.T) (db *sqlx.DB, dsn string) {
 	return db, dsn
 }
 
+// Opened returns a handle, and closes it when the test ends. Its server may be gone by then.
+func Opened(t *testing.T, db *sqlx.DB, err error) *sqlx.DB {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
 // Apply creates the tables, and ends the test on an error.
 func Apply(t *testing.T, db *sqlx.DB) {
 	t.Helper()
