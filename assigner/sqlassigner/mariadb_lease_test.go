@@ -136,9 +136,7 @@ func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
 			db, dsn := b.Applied(t)
 			l := storetest.Assign(t, storetest.Leased(db))
 			patient := storetest.LeaseStore(openMariaDB(t, dsn+"?tx_isolation=%27"+tt.isolation+"%27"))
-			other := openMariaDB(t, dsn)
-			other.SetMaxOpenConns(1)
-			storetest.Exec(t, other, "BEGIN", "UPDATE WORKER_LEASE SET FENCE = FENCE + 77")
+			other := storetest.Session(t, openMariaDB(t, dsn), "BEGIN", "UPDATE WORKER_LEASE SET FENCE = FENCE + 77")
 			found := make(chan leasestore.Row, 1)
 			go func() {
 				row, err := patient.Load(t.Context(), l.Grant().WorkerID)
@@ -172,9 +170,8 @@ func TestASwapOnMariaDBThatHasLostWaitsForNoLock(t *testing.T) {
 	if err := errors.Join(errRow, errMeta); err != nil {
 		t.Fatal(err)
 	}
-	other := openMariaDB(t, dsn)
-	other.SetMaxOpenConns(1)
-	storetest.Exec(t, other, "BEGIN", "UPDATE WORKER_LEASE SET SWAPS = SWAPS + 1", "UPDATE WORKER_LEASE_META SET SWAPS = SWAPS + 1")
+	other := storetest.Session(t, openMariaDB(t, dsn), "BEGIN", "UPDATE WORKER_LEASE SET SWAPS = SWAPS + 1",
+		"UPDATE WORKER_LEASE_META SET SWAPS = SWAPS + 1")
 	stale, staleMeta := row, meta
 	stale.Version, staleMeta.Version = 0, 0
 	next, nextMeta := row, meta
@@ -196,9 +193,7 @@ func TestASwapOnMariaDBThatHasLostWaitsForNoLock(t *testing.T) {
 // way after it was opened.
 func TestMariaDBWithoutAutocommitIsRefused(t *testing.T) {
 	db, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
-	session := openMariaDB(t, dsn)
-	session.SetMaxOpenConns(1)
-	storetest.Exec(t, session, "SET autocommit = 0")
+	session := storetest.Session(t, openMariaDB(t, dsn), "SET autocommit = 0")
 	for _, handle := range []*sqlx.DB{session, openMariaDB(t, dsn+"?autocommit=0")} {
 		storetest.RefusedFor(t, db, handle, "autocommit=0 (allowed: 1)")
 	}

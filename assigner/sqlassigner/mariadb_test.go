@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
@@ -38,39 +37,18 @@ func openMariaDB(t *testing.T, dsn string) *sqlx.DB {
 
 // mariaDB is a backend whose databases lie on one server.
 func mariaDB(s *testserver.Server) storetest.Database {
-	var databases atomic.Int64
-	b := storetest.Database{
-		Empty: func(t *testing.T) (*sqlx.DB, string) {
-			name := fmt.Sprintf("test%d", databases.Add(1))
-			storetest.Exec(t, openMariaDB(t, s.DSN()), "CREATE DATABASE "+name)
-			dsn := strings.Replace(s.DSN(), "/uidring", "/"+name, 1)
-			return openMariaDB(t, dsn), dsn
-		},
-		All:   true,
-		Hides: true,
-		Open:  openMariaDB,
-		Down: func(*testing.T, string) (up func()) {
-			s.Kill9()
-			return func() { s.Restart() }
-		},
-		Inside: func(t *testing.T, dsn string) *sqlx.DB {
-			db := openMariaDB(t, dsn)
-			db.SetMaxOpenConns(1)
-			storetest.Exec(t, db, "START TRANSACTION")
-			return db
-		},
-		Block: func(t *testing.T, dsn, table string) (unblock func()) {
-			db := openMariaDB(t, dsn)
-			db.SetMaxOpenConns(1)
-			storetest.Exec(t, db, "LOCK TABLES "+table+" READ")
-			return func() { storetest.Exec(t, db, "UNLOCK TABLES") }
-		},
-		Blocked: "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table%lock'",
+	b := storetest.OnServer(s, "uidring", openMariaDB)
+	b.All, b.Hides, b.Inside = true, true, insideMariaDB
+	b.Block = func(t *testing.T, dsn, table string) (unblock func()) {
+		db := storetest.Session(t, openMariaDB(t, dsn), "LOCK TABLES "+table+" READ")
+		return func() { storetest.Exec(t, db, "UNLOCK TABLES") }
 	}
-	if s != nil {
-		b.Addr, b.Kills = s.Addr(), true
-	}
+	b.Blocked = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table%lock'"
 	return b
+}
+
+func insideMariaDB(t *testing.T, dsn string) *sqlx.DB {
+	return storetest.Session(t, openMariaDB(t, dsn), "START TRANSACTION")
 }
 
 func TestMariaDB(t *testing.T) { storetest.Run(t, mariaDB(testserver.MariaDB(t))) }
@@ -239,8 +217,8 @@ func mySQL(t *testing.T) storetest.Database {
 	proxy := faultconn.Start(t, config.Addr)
 	config.Net, config.Addr = "tcp", proxy.Addr()
 
-	b := mariaDB(nil)
-	b.Addr = proxy.Addr()
+	b := storetest.Database{All: true, Hides: true, Open: openMariaDB, Inside: insideMariaDB, Addr: proxy.Addr()} // TiDB locks no tables
+	b.Down = func(*testing.T, string) (up func()) { return proxy.Down() }
 	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
 		name := fmt.Sprintf("uidring_test_%d", rand.Uint64())
 		storetest.Exec(t, openMariaDB(t, admin), "CREATE DATABASE "+name)
@@ -254,7 +232,5 @@ func mySQL(t *testing.T) storetest.Database {
 		inside.DBName = name
 		return openMariaDB(t, inside.FormatDSN()), inside.FormatDSN()
 	}
-	b.Down = func(*testing.T, string) (up func()) { return proxy.Down() }
-	b.Block = nil // TiDB locks no tables
 	return b
 }

@@ -49,8 +49,7 @@ func anotherSchema(t *testing.T, b storetest.Database) {
 	storetest.Exec(t, db, "CREATE SCHEMA app")
 	storetest.Apply(t, open(t, dsn+"&search_path=app"))
 	var log testkit.Recorder
-	app := open(t, dsn+"&search_path=app")
-	app.SetMaxOpenConns(1)
+	app := storetest.Session(t, open(t, dsn+"&search_path=app"))
 	a := assigner.Leased(sqlassigner.LeaseStore(app, "orders", sqlassigner.Config{Logger: log.TextLogger()}), assigner.LeaseConfig{})
 	storetest.Assign(t, a)
 	storetest.Exec(t, app, "SET search_path = public")

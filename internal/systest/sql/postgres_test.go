@@ -2,7 +2,6 @@ package sql_test
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -28,30 +27,13 @@ import (
 
 // postgres is a backend whose databases lie on one server.
 func postgres(s *testserver.Server) storetest.Database {
-	var databases atomic.Int64
-	return storetest.Database{
-		Empty: func(t *testing.T) (*sqlx.DB, string) {
-			name := fmt.Sprintf("test%d", databases.Add(1))
-			storetest.Exec(t, open(t, s.DSN()), "CREATE DATABASE "+name)
-			dsn := strings.Replace(s.DSN(), "/postgres?", "/"+name+"?", 1)
-			return open(t, dsn), dsn
-		},
-		Open:  open,
-		Addr:  s.Addr(),
-		Kills: true,
-		Down: func(*testing.T, string) (up func()) {
-			s.Kill9()
-			return func() { s.Restart() }
-		},
-		Block: func(t *testing.T, dsn, table string) (unblock func()) {
-			db := open(t, dsn)
-			db.SetMaxOpenConns(1)
-			storetest.Exec(t, db, "BEGIN; LOCK TABLE "+table+" IN EXCLUSIVE MODE")
-			return func() { _ = db.Close() }
-		},
-		Blocked: "SELECT COUNT(*) FROM pg_locks WHERE NOT granted",
-		Inside:  insidePostgres,
+	b := storetest.OnServer(s, "postgres", open)
+	b.Block = func(t *testing.T, dsn, table string) (unblock func()) {
+		db := storetest.Session(t, open(t, dsn), "BEGIN; LOCK TABLE "+table+" IN EXCLUSIVE MODE")
+		return func() { _ = db.Close() }
 	}
+	b.Blocked, b.Inside = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted", insidePostgres
+	return b
 }
 
 // insidePostgres has pgx begin a transaction on each new connection, since pgx drops a connection

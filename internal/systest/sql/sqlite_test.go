@@ -33,10 +33,7 @@ func sqlite() storetest.Database {
 		Down: locked(open),
 		Open: open,
 		Inside: func(t *testing.T, dsn string) *sqlx.DB {
-			db := open(t, dsn)
-			db.SetMaxOpenConns(1)
-			storetest.Exec(t, db, "BEGIN")
-			return db
+			return storetest.Session(t, open(t, dsn), "BEGIN")
 		},
 	}
 }
@@ -90,8 +87,7 @@ func TestLeasesOnSQLiteWithWriteAheadLog(t *testing.T) {
 func TestSQLiteWithOneConnection(t *testing.T) {
 	for _, timeout := range []int{7, 5000} {
 		db, _ := sqlite().Applied(t)
-		db.SetMaxOpenConns(1)
-		storetest.Exec(t, db, fmt.Sprintf("PRAGMA busy_timeout = %d", timeout))
+		storetest.Session(t, db, fmt.Sprintf("PRAGMA busy_timeout = %d", timeout))
 		for _, a := range []assigner.Assigner{storetest.Disposable(db), storetest.Sticky(db), storetest.Beside(db)} {
 			l := storetest.Assign(t, a)
 			if err := errors.Join(l.Renew(t.Context(), 1, 1), l.Release(t.Context(), 1)); err != nil {

@@ -5,9 +5,11 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
 )
 
@@ -47,6 +50,27 @@ type Database struct {
 	Blocked string
 	// Hides: a temporary table hides a table from statements with its schema, too.
 	Hides bool
+}
+
+// OnServer returns a Database whose databases lie on one server, whose first one has a name.
+func OnServer(s *testserver.Server, first string, open func(t *testing.T, dsn string) *sqlx.DB) Database {
+	var databases atomic.Int64
+	return Database{
+		Empty: func(t *testing.T) (*sqlx.DB, string) {
+			name := fmt.Sprintf("test%d", databases.Add(1))
+			Exec(t, open(t, s.DSN()), "CREATE DATABASE "+name)
+			at := strings.LastIndex(s.DSN(), first)
+			dsn := s.DSN()[:at] + name + s.DSN()[at+len(first):]
+			return open(t, dsn), dsn
+		},
+		Open: open,
+		Down: func(*testing.T, string) (up func()) {
+			s.Kill9()
+			return func() { s.Restart() }
+		},
+		Kills: true,
+		Addr:  s.Addr(),
+	}
 }
 
 // A storeCase is a case of a suite.
@@ -104,6 +128,14 @@ func Exec(t *testing.T, db *sqlx.DB, statements ...string) {
 			t.Fatalf("%s: %v", s, err)
 		}
 	}
+}
+
+// Session returns a handle with just one connection, on which it has run the statements.
+func Session(t *testing.T, db *sqlx.DB, statements ...string) *sqlx.DB {
+	t.Helper()
+	db.SetMaxOpenConns(1)
+	Exec(t, db, statements...)
+	return db
 }
 
 // Get returns the only value that a query finds.
