@@ -127,6 +127,9 @@ func TestPostgreSQLDeniesAccessWithoutThePassword(t *testing.T) {
 		{DSN: as("postgres", "test1") + "&default_transaction_read_only=on", Is: leasestore.ErrNotDurable, Says: "transaction_read_only is on"},
 		{DSN: strings.Replace(as("ids", "test1"), s.Addr(), "127.0.0.1:1", 1), Is: sqlassigner.ErrUnreachable, Says: "check that the server runs"},
 	})
+	storetest.Exec(t, admin, "REVOKE CREATE ON SCHEMA public FROM PUBLIC", "DROP TABLE WORKER_STICKY")
+	_, err := storetest.TryApply(t, open(t, as("reader", "test1")), sqlassigner.Config{})
+	storetest.WantError(t, err, sqlassigner.ErrAccessDenied, "GRANT CREATE ON SCHEMA", "run uidring schema postgres leases nodes segments | psql your_database")
 }
 
 func TestPostgreSQLIsKnownByItsDataAndTimeline(t *testing.T) {

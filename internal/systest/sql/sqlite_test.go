@@ -13,9 +13,9 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -171,22 +171,15 @@ func TestSQLiteFilesRunWithTheClient(t *testing.T) {
 func TestRefusedGeneratorDoesNotCostTheHolderItsKey(t *testing.T) {
 	db, _ := sqlite().Applied(t)
 	key := storetest.Sticky(db)
-	holder, err := cached.New(cached.Config{Assigner: key, AllowReuse: true})
-	if err != nil {
-		t.Fatal(err)
+	holder := storetest.Assign(t, key)
+	if err := storetest.Assign(t, key).Release(t.Context(), 0); err != nil {
+		t.Error(err)
 	}
-	const token = "SELECT TOKEN FROM WORKER_STICKY"
-	held := storetest.Get[string](t, db, token)
-	_, errSecond := cached.New(cached.Config{Assigner: key, AllowReuse: true})
-	_, errReuse := cached.New(cached.Config{Assigner: storetest.Sticky(db)})
-	storetest.WantError(t, errSecond, assigner.ErrWorkerInUse)
-	storetest.WantError(t, errReuse, assigner.ErrUnfencedReuse)
-	if err := holder.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got := storetest.Get[string](t, db, token); got != held || held == "" {
-		t.Errorf("the row has token %q, want the holder's %q", got, held)
-	}
+	refuses := assignertest.Domain()
+	refuses.ReuseError = assigner.ErrUnfencedReuse
+	_, err := storetest.Sticky(db).Assign(t.Context(), refuses)
+	storetest.WantError(t, err, assigner.ErrUnfencedReuse, "of Sticky")
+	storetest.Renew(t, holder) // its token is still in the row
 }
 
 func copyFile(t *testing.T, to, from string) {
