@@ -260,26 +260,20 @@ type injected struct {
 	healed chan struct{}
 }
 
-// Inject lets data of one direction suffer a fault until heal is called. It replaces the fault that
-// the direction has.
+// Inject lets data of one direction suffer a fault until heal is called, once. It replaces the
+// fault that the direction has.
 func (w *Wire) Inject(d Direction, f Fault) (heal func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	present := &injected{f, make(chan struct{})}
-	w.replace(d, present)
+	w.suffer(d, present)
 	return func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.faults[d] == present {
-			w.replace(d, nil)
-		}
+		w.suffer(d, nil)
+		close(present.healed)
 	}
 }
 
-func (w *Wire) replace(d Direction, f *injected) {
-	if old := w.faults[d]; old != nil {
-		close(old.healed)
-	}
+func (w *Wire) suffer(d Direction, f *injected) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.faults[d] = f
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -106,7 +108,8 @@ func Succeeds(t testing.TB, event string, call func() error) {
 // Scaled returns n, or a tenth of it in short mode and under the race detector, which makes every
 // atomic operation a call.
 func Scaled(n int) int {
-	if raceDetector || testing.Short() {
+	info, ok := debug.ReadBuildInfo()
+	if testing.Short() || ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		return n / 10
 	}
 	return n
