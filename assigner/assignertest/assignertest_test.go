@@ -11,6 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/test/fakeassigner"
 )
 
 // brokenEnv is set in the process that runs TestBroken.
@@ -26,7 +27,7 @@ var suites = map[string]func(t *testing.T, fault string){
 	},
 	"Run": func(t *testing.T, fault string) {
 		assignertest.Run(t, func(*testing.T) assignertest.AssignerFixture {
-			shared := broken{new(counter), fault}
+			shared := brokenAssigner(fault)
 			return assignertest.AssignerFixture{
 				Assigner:  func(string) assigner.Assigner { return shared },
 				Guarantee: assigner.GuaranteeFresh,
@@ -123,42 +124,24 @@ func TestFaultsAreCaught(t *testing.T) {
 	}
 }
 
-// A broken assigner has at most one fault. Its leases have it, too.
-type broken struct {
-	assigner.Assigner
-	fault string
-}
-
-func (b broken) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
-	if b.fault == "ignores context" {
-		ctx = context.WithoutCancel(ctx)
+// brokenAssigner gives new worker IDs, with at most one fault.
+func brokenAssigner(fault string) assigner.Assigner {
+	a := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+		g, err := fakeassigner.Fresh(ctx, nth, d)
+		switch {
+		case ctx.Err() != nil && fault != "ignores context":
+			return g, ctx.Err()
+		case g.WorkerID > d.MaxWorkerID():
+			return g, assigner.ErrWorkersExhausted
+		case fault == "constant":
+			g.WorkerID = 1
+		case fault == "wrong guarantee":
+			g.Guarantee = assigner.GuaranteeSticky
+		}
+		return g, err
+	}}
+	if fault == "release fails" {
+		a.OnRelease = func(context.Context, assigner.Grant, int64) error { return errors.New("released already") }
 	}
-	l, err := b.Assigner.Assign(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	return brokenLease{l, b.fault}, nil
-}
-
-type brokenLease struct {
-	assigner.Lease
-	fault string
-}
-
-func (l brokenLease) Grant() assigner.Grant {
-	g := l.Lease.Grant()
-	switch l.fault {
-	case "constant":
-		g.WorkerID = 1
-	case "wrong guarantee":
-		g.Guarantee = assigner.GuaranteeSticky
-	}
-	return g
-}
-
-func (l brokenLease) Release(ctx context.Context, used int64) error {
-	if l.fault == "release fails" {
-		return errors.New("released already")
-	}
-	return l.Lease.Release(ctx, used)
+	return a
 }

@@ -3,6 +3,7 @@ package sqlassigner
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/jmoiron/sqlx"
@@ -23,8 +24,10 @@ type dialect struct {
 	times     *strings.Replacer     // see store.sql
 	conflict  bool                  // has INSERT … ON CONFLICT and RETURNING, and shows no commit before it is on disk
 	diagnose  func(error) diagnosis // classifies an error of this database
-	// idle returns an error for a connection that is inside a transaction, or starts one with each
-	// statement.
+	// idle returns an error for a connection inside a transaction or without autocommit. Other
+	// connections would not see its rows, and the end of the transaction might undo them. The
+	// transaction stays open, since it belongs to the caller. No other goroutine uses the
+	// connection until it is given back, so one check is enough for a call.
 	idle func(ctx context.Context, conn *sqlx.Conn) error
 	// permanent returns an error for a table that is temporary on this connection; nil: the schema
 	// in each statement rules that out.
@@ -49,67 +52,35 @@ func dialectOf(driverName string) (dialect, error) {
 		"give a handle of another name one of these with sqlx.NewDb(db, name)", ErrUnknownDriver, driverName)
 }
 
-func mysqlDialect() dialect {
-	return dialect{
-		name:      "MySQL",
-		client:    "uidring schema mysql %s | mysql your_database",
-		files:     schema.MySQL,
-		quote:     "`",
-		relations: mysqlRelations,
-		// A timestamp column converts from the time zone of the session; a datetime column does
-		// not. Without the hint, an UPDATE of a row of a small table may scan the index of
-		// EXPIRES_AT, and misses the row if another UPDATE moves its entry back meanwhile, at an
-		// isolation level without gap locks.
-		times: strings.NewReplacer("{key}", "FORCE INDEX (PRIMARY)", "{folded}", "LOWER(RTRIM(NAMESPACE))",
-			"{now}", "CURRENT_TIMESTAMP", "{today}", "UTC_DATE()", "{utc}", "UTC_TIMESTAMP(6)",
-			"{later}", "UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND",
-			"{clock}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
-			"{expires}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', EXPIRES_AT)"),
-		diagnose:  diagnoseMySQL,
-		idle:      mysqlIdle,
-		permanent: mysqlPermanent,
-		status:    mysqlStatus,
-	}
+func openTransaction() error {
+	return notDurable("the handle gave a connection that is inside a transaction, whose end may take a worker ID back: end each " +
+		"transaction before its connection goes back to the pool, as BeginTx does, which BEGIN in an Exec does not")
 }
 
-func postgresDialect() dialect {
-	return dialect{
-		name:      "PostgreSQL",
-		client:    "uidring schema postgres %s | psql your_database",
-		files:     schema.PostgreSQL,
-		quote:     `"`,
-		inSchemas: true,
-		relations: postgresRelations,
-		conflict:  true,
-		times: strings.NewReplacer("{key}", "", "{folded}", `LOWER(RTRIM(NAMESPACE) COLLATE "C")`, "{now}", "CURRENT_TIMESTAMP",
-			"{today}", "(CURRENT_TIMESTAMP AT TIME ZONE 'UTC')::date", "{utc}", "CURRENT_TIMESTAMP",
-			"{later}", "CURRENT_TIMESTAMP + CAST(? AS bigint) * INTERVAL '1 microsecond'",
-			"{clock}", "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)",
-			"{expires}", "CAST(EXTRACT(EPOCH FROM EXPIRES_AT) * 1000000 AS bigint)"),
-		diagnose: diagnosePostgres,
-		idle:     postgresIdle,
-		status:   postgresStatus,
+// status returns the identity of the server or file, and all faults.
+func (s *store) status(ctx context.Context, conn *sqlx.Conn, group []table) (status leasestore.Status, err error) {
+	err = s.dialect.status(ctx, conn, s.known(group), &status)
+	if err == nil && s.dialect.isFile {
+		err = s.file.look(ctx, conn, &status)
 	}
+	return status, err
 }
 
-func sqliteDialect() dialect {
-	return dialect{
-		name:      "SQLite",
-		client:    "uidring schema sqlite %s | sqlite3 your.db",
-		files:     schema.SQLite,
-		quote:     `"`,
-		schema:    "main",
-		relations: sqliteRelations,
-		conflict:  true,
-		times: strings.NewReplacer("{key}", "", "{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP",
-			"{today}", "date('now')", "{utc}", "strftime('%Y-%m-%d %H:%M:%f', 'now')",
-			// Its times have milliseconds, its Julian days all digits that these need.
-			"{later}", "strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', ? / 1000000.0))",
-			"{clock}", "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS integer) * 1000",
-			"{expires}", "CAST(ROUND((julianday(EXPIRES_AT) - 2440587.5) * 86400000) AS integer) * 1000"),
-		diagnose: diagnoseSQLite,
-		idle:     sqliteIdle,
-		status:   sqliteStatus,
-		isFile:   true,
+// checkDurable returns an error for a database that may forget commits to these tables, or logs a
+// warning with AllowUndurable. things are the rows' contents, for the texts. The package
+// documentation lists the settings.
+func (s *store) checkDurable(ctx context.Context, conn *sqlx.Conn, group []table, things string) error {
+	status, err := s.status(ctx, conn, group)
+	if err != nil {
+		return err
 	}
+	if faults := status.Faults; len(faults) > 0 && !s.cfg.AllowUndurable {
+		return notDurable("%s has %s: a crash may make it forget %s and hand them out again; correct that, or set Config.AllowUndurable",
+			s.dialect.name, strings.Join(faults, ", "), things)
+	}
+	for _, fault := range status.Faults {
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: a crash may make the database hand out "+things+" twice",
+			slog.String("database", s.dialect.name), slog.String("fault", fault))
+	}
+	return nil
 }

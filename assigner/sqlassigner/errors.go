@@ -2,9 +2,15 @@ package sqlassigner
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
+
+	"github.com/go-sql-driver/mysql"
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/schema"
@@ -85,4 +91,56 @@ func final(format string, args ...any) error { return verdict{fmt.Errorf(format,
 
 func notDurable(format string, args ...any) error {
 	return final("%w: "+format, append([]any{leasestore.ErrNotDurable}, args...)...)
+}
+
+// Diagnoses that databases share.
+var (
+	collision   = diagnosis{passes: true, undone: true}
+	unreachable = diagnosis{sentinel: ErrUnreachable, passes: true,
+		advice: "check that the server runs and that the address is right"}
+	noConnection = diagnosis{sentinel: ErrUnreachable, passes: true, advice: "the server has no connection left: raise its max_connections, " +
+		"or start fewer processes at once, with fewer connections each"}
+	readOnly = diagnosis{sentinel: leasestore.ErrNotDurable, passes: true, undone: true,
+		advice: "use the address of the primary"}
+	noLogin = diagnosis{sentinel: ErrAccessDenied, advice: "check user and password"}
+	noRight = diagnosis{sentinel: ErrAccessDenied,
+		advice: "the user needs SELECT, INSERT and UPDATE on the tables of schema/, and CREATE to make a missing one"}
+	noRightOfSchema   = diagnosis{sentinel: ErrAccessDenied, advice: noRight.advice + " (GRANT CREATE ON SCHEMA)"}
+	noRightOrDatabase = diagnosis{sentinel: ErrAccessDenied,
+		advice: "the database does not exist, or the user has no right to it: CREATE DATABASE, or GRANT SELECT, INSERT, UPDATE, CREATE on its tables"}
+	duplicate = diagnosis{passes: true, exists: true, advice: "either many processes write the same row, or rows of WORKER_NODE " +
+		"were deleted and its counter was set back: raise it above the largest ID of WORKER_NODE_TOKEN"}
+	keyMissing = diagnosis{advice: "the table lacks its primary key, which keeps two processes apart: create it as package schema has it"}
+	noDatabase = diagnosis{sentinel: ErrTableMissing, advice: "create the database, or correct its name"}
+	noTable    = diagnosis{sentinel: ErrTableMissing}
+	noVariable = diagnosis{sentinel: leasestore.ErrNotDurable,
+		advice: "this server lacks a variable that the check reads: use MySQL 5.7.20 or later, or MariaDB"}
+	pooled = diagnosis{advice: "a pooler such as pgbouncer gives each transaction another connection, and prepared statements " +
+		"stay with the old one: add default_query_exec_mode=simple_protocol to the URL for pgx, or binary_parameters=yes for " +
+		"lib/pq, or let the pooler keep prepared statements (max_prepared_statements of pgbouncer 1.21)"}
+	replaced = diagnosis{sentinel: leasestore.ErrDamaged, advice: "the file was moved, replaced or deleted while it was open: " +
+		"put it back, or start the process again"}
+)
+
+// diagnoseAny classifies errors that do not depend on the database.
+func diagnoseAny(err error) (diagnosis, bool) {
+	if _, worded := errors.AsType[verdict](err); worded || err == nil {
+		return diagnosis{}, true
+	}
+	// A context that ended is a net.Error as well, but says nothing about the network.
+	netErr, network := errors.AsType[net.Error](err)
+	network = network && netErr != context.DeadlineExceeded
+	// pgx returns this error for a connection that was closed before the statement was sent.
+	closed, repeatable := errors.AsType[interface {
+		error
+		SafeToRetry() bool
+	}](err)
+	switch {
+	case errors.Is(err, errReadOnly):
+		return readOnly, true
+	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, mysql.ErrInvalidConn),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), network, repeatable && closed.SafeToRetry():
+		return unreachable, true
+	}
+	return diagnosis{}, false
 }

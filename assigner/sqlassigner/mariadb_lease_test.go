@@ -2,8 +2,10 @@ package sqlassigner_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"math"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/storetest"
@@ -136,9 +139,7 @@ func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
 			db, dsn := b.Applied(t)
 			l := storetest.Assign(t, storetest.Leased(db))
 			patient := storetest.LeaseStore(openMariaDB(t, dsn+"?tx_isolation=%27"+tt.isolation+"%27"))
-			other := openMariaDB(t, dsn)
-			other.SetMaxOpenConns(1)
-			storetest.Exec(t, other, "BEGIN", "UPDATE WORKER_LEASE SET FENCE = FENCE + 77")
+			other := storetest.Session(t, openMariaDB(t, dsn), "BEGIN", "UPDATE WORKER_LEASE SET FENCE = FENCE + 77")
 			found := make(chan leasestore.Row, 1)
 			go func() {
 				row, err := patient.Load(t.Context(), l.Grant().WorkerID)
@@ -172,9 +173,8 @@ func TestASwapOnMariaDBThatHasLostWaitsForNoLock(t *testing.T) {
 	if err := errors.Join(errRow, errMeta); err != nil {
 		t.Fatal(err)
 	}
-	other := openMariaDB(t, dsn)
-	other.SetMaxOpenConns(1)
-	storetest.Exec(t, other, "BEGIN", "UPDATE WORKER_LEASE SET SWAPS = SWAPS + 1", "UPDATE WORKER_LEASE_META SET SWAPS = SWAPS + 1")
+	other := storetest.Session(t, openMariaDB(t, dsn), "BEGIN", "UPDATE WORKER_LEASE SET SWAPS = SWAPS + 1",
+		"UPDATE WORKER_LEASE_META SET SWAPS = SWAPS + 1")
 	stale, staleMeta := row, meta
 	stale.Version, staleMeta.Version = 0, 0
 	next, nextMeta := row, meta
@@ -196,9 +196,7 @@ func TestASwapOnMariaDBThatHasLostWaitsForNoLock(t *testing.T) {
 // way after it was opened.
 func TestMariaDBWithoutAutocommitIsRefused(t *testing.T) {
 	db, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
-	session := openMariaDB(t, dsn)
-	session.SetMaxOpenConns(1)
-	storetest.Exec(t, session, "SET autocommit = 0")
+	session := storetest.Session(t, openMariaDB(t, dsn), "SET autocommit = 0")
 	for _, handle := range []*sqlx.DB{session, openMariaDB(t, dsn+"?autocommit=0")} {
 		storetest.RefusedFor(t, db, handle, "autocommit=0 (allowed: 1)")
 	}
@@ -214,17 +212,18 @@ func TestServerWithUnknownSettingsIsAFault(t *testing.T) {
 	}
 }
 
-// The grants in docs/IDENTITY.md are enough for a generator and a recovery.
-func TestLeasesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
+// The grants in docs/IDENTITY.md are enough for a generator and a recovery, and for WORKER_NODE,
+// which Java services share.
+func TestMariaDBNeedsTheGrantsOfTheDocumentation(t *testing.T) {
 	s := testserver.MariaDB(t)
 	admin, _ := mariaDB(s).Applied(t)
-	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'",
-		"GRANT SELECT, INSERT, UPDATE ON test1.WORKER_LEASE TO ids@'127.0.0.1'",
-		"GRANT SELECT, INSERT, UPDATE ON test1.WORKER_LEASE_META TO ids@'127.0.0.1'")
-	store := storetest.LeaseStore(openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1"))
+	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'")
+	db := openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1")
+	store := storetest.LeaseStore(db)
+	grant(t, admin, "SELECT, INSERT, UPDATE", "WORKER_LEASE", "WORKER_LEASE_META")
 	storetest.Refused(t, assigner.Leased(store, assigner.LeaseConfig{}), sqlassigner.ErrAccessDenied, "the user needs SELECT on it",
 		"cannot see whether WORKER_NODE gives out the same worker IDs")
-	storetest.Exec(t, admin, "GRANT SELECT ON test1.WORKER_NODE TO ids@'127.0.0.1'")
+	grant(t, admin, "SELECT", "WORKER_NODE")
 	for _, a := range []assigner.Assigner{
 		assigner.Leased(store, assigner.LeaseConfig{}),
 		assigner.Auto(store, assigner.LeaseConfig{}),
@@ -238,18 +237,125 @@ func TestLeasesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
 	if err := leasestore.Recover(t.Context(), store, time.Hour); err != nil {
 		t.Error(err)
 	}
+
+	storetest.Exec(t, admin, "DELETE FROM WORKER_LEASE_META", "REVOKE ALL, GRANT OPTION FROM ids@'127.0.0.1'")
+	grant(t, admin, "SELECT, INSERT", "WORKER_NODE", "WORKER_NODE_TOKEN", "WORKER_NODE_PIN")
+	storetest.Refused(t, storetest.Disposable(db), sqlassigner.ErrAccessDenied, "the user needs SELECT on WORKER_LEASE_META")
+	grant(t, admin, "SELECT", "WORKER_LEASE_META")
+	storetest.Renew(t, storetest.Assign(t, storetest.Disposable(db)))
 }
 
-// The grants for WORKER_NODE, which Java services share, are enough, too.
-func TestNodesOnMariaDBNeedTheGrantsOfTheDocumentation(t *testing.T) {
-	s := testserver.MariaDB(t)
-	admin, _ := mariaDB(s).Applied(t)
-	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'",
-		"GRANT SELECT, INSERT ON test1.WORKER_NODE TO ids@'127.0.0.1'",
-		"GRANT SELECT, INSERT ON test1.WORKER_NODE_TOKEN TO ids@'127.0.0.1'",
-		"GRANT SELECT, INSERT ON test1.WORKER_NODE_PIN TO ids@'127.0.0.1'")
-	a := storetest.Disposable(openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1"))
-	storetest.Refused(t, a, sqlassigner.ErrAccessDenied, "the user needs SELECT on WORKER_LEASE_META")
-	storetest.Exec(t, admin, "GRANT SELECT ON test1.WORKER_LEASE_META TO ids@'127.0.0.1'")
-	storetest.Renew(t, storetest.Assign(t, a))
+// The replica lacks the last claim of the row: without a quarantine its next holder would be
+// granted the same deltas.
+func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
+	primary := testserver.MariaDB(t, "--server-id=11", "--log-bin", "--sync-binlog=1")
+	replica := testserver.MariaDB(t, "--server-id=11", "--log-bin", "--sync-binlog=1", "--read-only")
+	old, standby := openMariaDB(t, primary.DSN()), openMariaDB(t, replica.DSN())
+	follow(t, standby, primary)
+	storetest.Apply(t, old)
+	a := storetest.Leased(old)
+	first := storetest.Assign(t, a)
+	if err := first.Release(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	catchUp(t, standby, old)
+	lost := storetest.Assign(t, a).Grant()
+	primary.Kill9()
+
+	storetest.RefusedForNow(t, storetest.Kinds(standby)["Leased"], leasestore.ErrNotDurable, "read_only is on")
+	storetest.Exec(t, standby, "RESET SLAVE ALL", "SET GLOBAL read_only = OFF")
+	_, err := storetest.Leased(standby).Assign(t.Context(), assignertest.Domain())
+	storetest.WantError(t, err, assigner.ErrQuarantined, fmt.Sprintf("worker %d for ", lost.WorkerID), `the store is another server or another copy of its file, now "server_id 12 after `+
+		position(t, standby, "slave")+`" and before "server_id 11", and may have lost commits`)
+	remaining := err.(interface{ RetryAfter() time.Duration }).RetryAfter()
+	if end := assignertest.Domain().Now() + int64(remaining/time.Second); end <= lost.Limit {
+		t.Errorf("the quarantine ends at %d, and the lost claim had deltas up to %d", end, lost.Limit)
+	}
+	before := storetest.Identity(t, standby)
+	replica.Restart("--server-id=12", "--log-bin")
+	if after := storetest.Identity(t, standby); after != before {
+		t.Errorf("identity %q after a restart, was %q", after, before)
+	}
+
+	// A server that is promoted again may lack commits of its successor.
+	primary.Restart()
+	changeMaster(t, old, replica)
+	writableReplicaIsRefused(t, old)
+	catchUp(t, old, standby)
+	_, err = storetest.Leased(old).Assign(t.Context(), assignertest.Domain())
+	storetest.WantError(t, err, assigner.ErrQuarantined, fmt.Sprintf("now %q", "server_id 11 after "+position(t, old, "slave")))
+	storetest.Exec(t, old, "SET GLOBAL gtid_slave_pos = (SELECT GROUP_CONCAT(seq, '-1-1') FROM seq_1_to_50)")
+	if id := storetest.Identity(t, old); !regexp.MustCompile("^server_id 11 after [0-9a-f]{64}$").MatchString(id) {
+		t.Errorf("identity %q with a long position, want a text that fits the column", id)
+	}
+}
+
+// A server was promoted while it replicates, or belongs to a ring of primaries: the other server
+// may overwrite its changes.
+func writableReplicaIsRefused(t *testing.T, db *sqlx.DB) {
+	t.Helper()
+	for _, a := range []assigner.Assigner{storetest.Leased(db), storetest.Disposable(db)} {
+		storetest.Refused(t, a, leasestore.ErrNotDurable, "running replication threads (Slaves_running=1; allowed: 0", "STOP SLAVE")
+	}
+	// AllowUndurable accepts a ring. The position moves, and is no part of the identity.
+	if id := storetest.Identity(t, db); id != "server_id 11" {
+		t.Errorf("identity %q of a server that replicates, want its server_id alone", id)
+	}
+}
+
+// position returns the last transaction of a server's binary log, or the last that it received.
+func position(t *testing.T, db *sqlx.DB, of string) (gtid string) {
+	t.Helper()
+	return storetest.Get[string](t, db, "SELECT @@gtid_"+of+"_pos")
+}
+
+// catchUp ends replication when the replica has all that the primary has written.
+func catchUp(t *testing.T, replica, primary *sqlx.DB) {
+	t.Helper()
+	storetest.Exec(t, replica, fmt.Sprintf("SELECT MASTER_GTID_WAIT('%s', 30)", position(t, primary, "binlog")), "STOP SLAVE")
+}
+
+func changeMaster(t *testing.T, db *sqlx.DB, primary *testserver.Server) {
+	t.Helper()
+	_, port, _ := strings.Cut(primary.Addr(), ":")
+	storetest.Exec(t, db, "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT="+port+", MASTER_USER='root', MASTER_USE_GTID=slave_pos",
+		"START SLAVE")
+}
+
+// follow makes the server of db a replica. The primary refuses a replica with its own server_id, so
+// server_id is an identity.
+func follow(t *testing.T, db *sqlx.DB, primary *testserver.Server) {
+	t.Helper()
+	changeMaster(t, db, primary)
+	const equalIDs = 1593
+	testkit.Succeeds(t, "a replica refused for its server_id", func() error {
+		state := make(map[string]any)
+		if err := db.QueryRowx("SHOW SLAVE STATUS").MapScan(state); err != nil {
+			return err
+		}
+		if state["Last_IO_Errno"] != int64(equalIDs) {
+			return fmt.Errorf("state %v, want error %d", state, equalIDs)
+		}
+		return nil
+	})
+	storetest.Exec(t, db, "STOP SLAVE", "SET GLOBAL server_id = 12", "START SLAVE")
+}
+
+var starts = flag.Int("starts", 0, "have so many processes start at once in a new namespace; 1000 is the goal")
+
+// Twenty processes share a handle. The slowest start must end within cached.Config.AssignTimeout.
+func TestLoadStartsMariaDB(t *testing.T) {
+	if *starts == 0 {
+		t.Skip("without -starts")
+	}
+	b := mariaDB(testserver.MariaDB(t, "--max-connections=4000"))
+	_, dsn := b.Applied(t)
+	handles := make([]*sqlx.DB, *starts/20+1)
+	for i := range handles {
+		handles[i] = b.Open(t, dsn)
+		handles[i].SetMaxIdleConns(20) // as many processes have
+	}
+	begin := time.Now()
+	storetest.TakeAtOnce(t, *starts, 10*time.Second, func(i int) assigner.Assigner { return storetest.Leased(handles[i/20]) })
+	t.Logf("%d starts within %v", *starts, time.Since(begin))
 }

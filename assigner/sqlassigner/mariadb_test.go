@@ -1,18 +1,23 @@
 package sqlassigner_test
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/faultconn"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
@@ -27,48 +32,23 @@ func TestMain(m *testing.M) {
 func openMariaDB(t *testing.T, dsn string) *sqlx.DB {
 	t.Helper()
 	db, err := sqlassigner.OpenMySQL(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return db
+	return storetest.Opened(t, db, err)
 }
 
 // mariaDB is a backend whose databases lie on one server.
 func mariaDB(s *testserver.Server) storetest.Database {
-	var databases atomic.Int64
-	b := storetest.Database{
-		Empty: func(t *testing.T) (*sqlx.DB, string) {
-			name := fmt.Sprintf("test%d", databases.Add(1))
-			storetest.Exec(t, openMariaDB(t, s.DSN()), "CREATE DATABASE "+name)
-			dsn := strings.Replace(s.DSN(), "/uidring", "/"+name, 1)
-			return openMariaDB(t, dsn), dsn
-		},
-		All:   true,
-		Hides: true,
-		Open:  openMariaDB,
-		Down: func(*testing.T, string) (up func()) {
-			s.Kill9()
-			return func() { s.Restart() }
-		},
-		Inside: func(t *testing.T, dsn string) *sqlx.DB {
-			db := openMariaDB(t, dsn)
-			db.SetMaxOpenConns(1)
-			storetest.Exec(t, db, "START TRANSACTION")
-			return db
-		},
-		Block: func(t *testing.T, dsn, table string) (unblock func()) {
-			db := openMariaDB(t, dsn)
-			db.SetMaxOpenConns(1)
-			storetest.Exec(t, db, "LOCK TABLES "+table+" READ")
-			return func() { storetest.Exec(t, db, "UNLOCK TABLES") }
-		},
-		Blocked: "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table%lock'",
+	b := storetest.OnServer(s, "uidring", openMariaDB)
+	b.All, b.Hides, b.Inside = true, true, insideMariaDB
+	b.Block = func(t *testing.T, dsn, table string) (unblock func()) {
+		db := storetest.Session(t, openMariaDB(t, dsn), "LOCK TABLES "+table+" READ")
+		return func() { storetest.Exec(t, db, "UNLOCK TABLES") }
 	}
-	if s != nil {
-		b.Addr, b.Kills = s.Addr(), true
-	}
+	b.Blocked = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table%lock'"
 	return b
+}
+
+func insideMariaDB(t *testing.T, dsn string) *sqlx.DB {
+	return storetest.Session(t, openMariaDB(t, dsn), "START TRANSACTION")
 }
 
 func TestMariaDB(t *testing.T) { storetest.Run(t, mariaDB(testserver.MariaDB(t))) }
@@ -128,12 +108,20 @@ func TestMariaDBDeniesAccessWithoutThePassword(t *testing.T) {
 	})
 }
 
+// grant gives the user ids rights to tables of the database test1.
+func grant(t *testing.T, admin *sqlx.DB, rights string, tables ...string) {
+	t.Helper()
+	for _, table := range tables {
+		storetest.Exec(t, admin, fmt.Sprintf("GRANT %s ON test1.%s TO ids@'127.0.0.1'", rights, table))
+	}
+}
+
 // Apply needs the right to create tables only if a table is missing.
 func TestApplyOnMariaDBNeedsFewRights(t *testing.T) {
 	s := testserver.MariaDB(t)
 	admin, _ := mariaDB(s).Applied(t)
-	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'",
-		"GRANT SELECT, INSERT, UPDATE ON test1.* TO ids@'127.0.0.1'")
+	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'")
+	grant(t, admin, "SELECT, INSERT, UPDATE", "*")
 	db := openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1")
 	storetest.Apply(t, db)
 	storetest.Exec(t, admin, "DROP TABLE WORKER_STICKY")
@@ -165,4 +153,84 @@ func TestMySQLFilesRunAsTheyAreAndKeepTheOriginalsColumns(t *testing.T) {
 	if engine := storetest.Get[string](t, db, "SELECT GROUP_CONCAT(DISTINCT ENGINE) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()"); engine != "InnoDB" {
 		t.Errorf("engines %q, want InnoDB", engine)
 	}
+}
+
+func TestUnusableHandleIsAnErrorOfAssign(t *testing.T) {
+	for _, tt := range []struct {
+		db       *sqlx.DB
+		sentinel error
+		want     string
+	}{
+		{sqlassigner.Wrap(sql.OpenDB(nil), "oracle"), sqlassigner.ErrUnknownDriver, `"oracle", allowed: mysql; sqlite, sqlite3; pgx, postgres`},
+		{sqlassigner.Wrap(nil, sqlassigner.MySQL), nil, "no database handle (nil)"},
+	} {
+		_, err1 := sqlassigner.Disposable(tt.db, sqlassigner.Config{}).Assign(t.Context(), assignertest.Domain())
+		_, err2 := sqlassigner.Sticky(tt.db, "key", sqlassigner.Config{}).Assign(t.Context(), assignertest.Domain())
+		_, err3 := sqlassigner.Apply(t.Context(), tt.db, sqlassigner.Config{})
+		_, err4 := sqlassigner.LeaseStore(tt.db, "orders", sqlassigner.Config{}).Status(t.Context())
+		for _, err := range []error{err1, err2, err3, err4} {
+			if err == nil || !strings.Contains(err.Error(), tt.want) || tt.sentinel != nil && !errors.Is(err, tt.sentinel) {
+				t.Errorf("error %v, want %q", err, tt.want)
+			}
+		}
+	}
+}
+
+func TestUnusableKeyIsAnErrorOfAssign(t *testing.T) {
+	db := sqlassigner.Wrap(sql.OpenDB(nil), sqlassigner.MySQL)
+	for _, tt := range []struct{ key, want string }{
+		{"", "has 0 characters, allowed: 1 to 128"},
+		{strings.Repeat("ä", 129), "has 129 characters, allowed: 1 to 128"},
+		{"orders ", "allowed: no space at either end"},
+		{"\u00a0orders", "allowed: no space at either end"},
+		{"or\nders", "without control characters"},
+		{"or\x00ders", "without control characters"},
+		{"or\xffders", "allowed: UTF-8"},
+	} {
+		if _, err := sqlassigner.Sticky(db, tt.key, sqlassigner.Config{}).Assign(t.Context(), assignertest.Domain()); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("key %q: %v, want %q", tt.key, err, tt.want)
+		}
+	}
+}
+
+// mysqlEnv has the DSN of a server whose user may create databases, such as
+// root:secret@tcp(127.0.0.1:3306)/mysql. Continuous integration sets it for MySQL and for TiDB,
+// which Debian has no packages of.
+const mysqlEnv = "UIDRING_TEST_MYSQL"
+
+func TestNodesOnMySQL(t *testing.T)          { storetest.Run(t, mySQL(t)) }
+func TestLeasesOnMySQL(t *testing.T)         { storetest.RunLeases(t, mySQL(t)) }
+func TestFaultsOfLeasesOnMySQL(t *testing.T) { storetest.LeasesWithstandFaults(t, mySQL(t)) }
+
+// mySQL is a backend on a server that the test did not start: a proxy takes it down.
+func mySQL(t *testing.T) storetest.Database {
+	t.Helper()
+	dsn := os.Getenv(mysqlEnv)
+	if dsn == "" {
+		t.Skipf("%s is not set", mysqlEnv)
+	}
+	config, err := mysql.ParseDSN(dsn)
+	if err != nil {
+		t.Fatalf("%s: %v", mysqlEnv, err)
+	}
+	admin := config.FormatDSN()
+	proxy := faultconn.Start(t, config.Addr)
+	config.Net, config.Addr = "tcp", proxy.Addr()
+
+	b := storetest.Database{All: true, Hides: true, Open: openMariaDB, Inside: insideMariaDB, Addr: proxy.Addr()} // TiDB locks no tables
+	b.Down = func(*testing.T, string) (up func()) { return proxy.Down() }
+	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
+		name := fmt.Sprintf("uidring_test_%d", rand.Uint64())
+		storetest.Exec(t, openMariaDB(t, admin), "CREATE DATABASE "+name)
+		t.Cleanup(func() {
+			db := openMariaDB(t, admin)
+			if _, err := db.Exec("DROP DATABASE " + name); err != nil { // the test's context has ended
+				t.Error(err)
+			}
+		})
+		inside := config.Clone()
+		inside.DBName = name
+		return openMariaDB(t, inside.FormatDSN()), inside.FormatDSN()
+	}
+	return b
 }

@@ -1,14 +1,84 @@
 package sqlassigner
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"net"
+	"os"
+	"strings"
 	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/schema"
 )
+
+// Disposable returns an assigner that gives every lease a new worker ID, as Baidu's UidGenerator
+// does: it inserts a row into WORKER_NODE, whose key is the worker ID. Worker IDs start at 1 and
+// are never reused, so a layout with 17 worker bits allows 131,071 starts; after that Assign
+// returns [assigner.ErrWorkersExhausted]. If the same database has a namespace of [LeaseStore] with
+// the same layout, epoch and datacenter ID, Assign returns [leasestore.ErrOverlap] from its
+// assigner.LeaseConfig.FirstWorkerID on. Assign logs a warning once when less than a tenth of the
+// worker IDs below is left.
+//
+// The grant is [assigner.GuaranteeFresh] and not reusable. Renew reads the row and its token again
+// and returns [assigner.ErrWorkerRowLost] when either has vanished or changed. Release does
+// nothing. The row records the address of the process: the environment variables JPAAS_HOST and
+// JPAAS_HTTP_PORT (or JPAAS_HOST_PORT_8080), or else the host's address. Host without port, or port
+// without host, is an error.
+//
+// Any number of goroutines may use the assigner at once.
+func Disposable(db *sqlx.DB, cfg Config) assigner.Assigner {
+	return &disposable{nodes{store: newStore(db, cfg, nil)}}
+}
+
+type disposable struct{ nodes }
+
+func (a *disposable) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
+	n, err := thisNode()
+	if err != nil {
+		return nil, err
+	}
+	token := rand.Text()
+	l := &nodeLease{grant: assigner.Grant{Guarantee: assigner.GuaranteeFresh}}
+	l.lost = func(ctx context.Context, conn *sqlx.Conn) (string, error) {
+		return a.lost(ctx, conn, l.grant.WorkerID, token)
+	}
+	return a.assign(ctx, d, l, func(ctx context.Context, conn *sqlx.Conn) (int64, error) {
+		return a.add(ctx, conn, n, d, func(tx *sqlx.Tx, id int64) error {
+			_, err := tx.ExecContext(ctx, a.store.sql("INSERT INTO WORKER_NODE_TOKEN (ID, TOKEN, CREATED) VALUES (?, ?, {utc})"), id, token)
+			return err
+		})
+	})
+}
+
+func (a *disposable) lost(ctx context.Context, conn *sqlx.Conn, id int64, mine string) (how string, err error) {
+	var token sql.NullString
+	err = conn.QueryRowxContext(ctx, a.store.sql("SELECT t.TOKEN FROM WORKER_NODE n "+
+		"LEFT JOIN WORKER_NODE_TOKEN t ON t.ID = n.ID WHERE n.ID = ?"), id).Scan(&token)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		how = "has vanished from WORKER_NODE"
+	case err != nil:
+		return "", err
+	case !token.Valid:
+		how = "has vanished from WORKER_NODE_TOKEN"
+	case token.String != mine:
+		how = "has another token in WORKER_NODE_TOKEN: the number was given out again"
+	default:
+		return "", nil
+	}
+	return fmt.Sprintf("the row with ID %d %s (a row was deleted, or the database went back to an earlier state)", id, how), nil
+}
 
 // nodes takes worker IDs from WORKER_NODE.
 type nodes struct {
@@ -126,3 +196,143 @@ func (l *nodeLease) Renew(ctx context.Context, _, _ int64) error {
 // Release does nothing: the rows stay. A worker ID of Disposable is never used again, and the next
 // start with a key of Sticky uses its row.
 func (l *nodeLease) Release(context.Context, int64) error { return nil }
+
+// The values of WORKER_NODE.TYPE.
+const (
+	typeContainer = 1
+	typeHost      = 2
+)
+
+// A node describes, in WORKER_NODE, the process that took a worker ID.
+type node struct {
+	host, port string
+	kind       int
+}
+
+// thisNode follows the rules of the original. In a container of its platform, the environment
+// variables JPAAS_HOST and JPAAS_HTTP_PORT, or else JPAAS_HOST_PORT_8080, hold the container's
+// address. Elsewhere thisNode uses the host's address and a made-up port that differs between
+// processes.
+func thisNode() (node, error) {
+	env := func(name string) string { return strings.TrimSpace(os.Getenv(name)) }
+	host, port := env("JPAAS_HOST"), cmp.Or(env("JPAAS_HTTP_PORT"), env("JPAAS_HOST_PORT_8080"))
+	if (host == "") != (port == "") {
+		return node{}, fmt.Errorf("sqlassigner: JPAAS_HOST is %q and JPAAS_HTTP_PORT (or JPAAS_HOST_PORT_8080) is %q; "+
+			"set both in a container, and neither of them elsewhere", host, port)
+	}
+	if host == "" {
+		port := fmt.Sprintf("%d-%d", time.Now().UnixMilli(), mathrand.IntN(100_000))
+		return node{host: hostName(), port: port, kind: typeHost}, nil
+	}
+	return node{host: host, port: port, kind: typeContainer}, nil
+}
+
+// hostName returns the host's address on the way to other networks, or its name if it has none. The
+// column is only read by people.
+func hostName() string {
+	for _, elsewhere := range [...]string{"192.0.2.1:9", "[2001:db8::1]:9"} { // for documentation
+		if conn, err := net.Dial("udp", elsewhere); err == nil { // sends nothing
+			defer conn.Close()
+			return conn.LocalAddr().(*net.UDPAddr).IP.String()
+		}
+	}
+	name, _ := os.Hostname()
+	return cmp.Or(name, "localhost")
+}
+
+// maxKey is the width of WORKER_STICKY.SERVICE_KEY, in characters.
+const maxKey = 128
+
+// Sticky returns an assigner that gives a service key the same worker ID at every start. The first
+// start with a key takes the worker ID from WORKER_NODE, the table of [Disposable]; a row of
+// WORKER_STICKY keeps it. A key has 1 to 128 characters, no control characters, and no space at
+// either end; keys are case-sensitive. Of all processes that share a key, the last to start has the
+// worker ID, so an address that several hosts or containers share is no key.
+//
+// The grant is [assigner.GuaranteeSticky], reusable, and not fenced. When a second process starts
+// with a key, it takes over the worker ID. Renew of the first process then returns
+// [assigner.ErrWorkerRowLost] and names the second; until then, for up to a minute, both issue the
+// same IDs. A generator that has lost its worker ID takes it back, so two processes with one key
+// take it from each other in turns: give each process a key of its own. [assigner.Fenced] rejects
+// the second process and keeps the IDs of both apart.
+//
+// Any number of goroutines may use the assigner at once. Its leases share the key. Release leaves
+// the row unchanged.
+func Sticky(db *sqlx.DB, key string, cfg Config) assigner.Assigner {
+	return &sticky{nodes: nodes{store: newStore(db, cfg, checkKey(key))}, key: key, token: rand.Text()}
+}
+
+func checkKey(key string) error {
+	n := utf8.RuneCountInString(key)
+	switch {
+	case n == 0 || n > maxKey:
+		return fmt.Errorf("sqlassigner: key of Sticky has %d characters, allowed: 1 to %d", n, maxKey)
+	case !utf8.ValidString(key) || strings.ContainsFunc(key, unicode.IsControl):
+		return fmt.Errorf("sqlassigner: key of Sticky is %q, allowed: UTF-8 without control characters", key)
+	case strings.TrimSpace(key) != key:
+		return fmt.Errorf("sqlassigner: key of Sticky is %q, allowed: no space at either end", key)
+	}
+	return nil
+}
+
+type sticky struct {
+	nodes
+	key, token string
+}
+
+// Assign writes the token of the assigner into the row of the key. All generators of the assigner
+// share this token, so a second generator that is rejected leaves the row to the first.
+func (a *sticky) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
+	n, err := thisNode()
+	if err != nil {
+		return nil, err
+	}
+	if d.ReuseError != nil { // before the row is taken from a holder that may use it
+		return nil, fmt.Errorf("sqlassigner: key %q of Sticky: %w", a.key, d.ReuseError)
+	}
+	l := &nodeLease{grant: assigner.Grant{Guarantee: assigner.GuaranteeSticky, Reusable: true}}
+	l.lost = func(ctx context.Context, conn *sqlx.Conn) (string, error) { return a.lost(ctx, conn, l.grant.WorkerID) }
+	holder := fmt.Sprintf("%s:%s pid %d", n.host, n.port, os.Getpid())
+	return a.assign(ctx, d, l, func(ctx context.Context, conn *sqlx.Conn) (int64, error) {
+		id, _, _, err := a.read(ctx, conn)
+		if errors.Is(err, sql.ErrNoRows) {
+			return a.add(ctx, conn, n, d, func(tx *sqlx.Tx, id int64) error {
+				_, err := tx.ExecContext(ctx, a.store.sql("INSERT INTO WORKER_STICKY (SERVICE_KEY, WORKER_ID, TOKEN, HOLDER, "+
+					"MODIFIED, CREATED) VALUES (?, ?, ?, ?, {utc}, {utc})"), a.key, id, a.token, holder)
+				return err // of two processes that do this at once, one fails, and reads the other's row
+			})
+		}
+		if err != nil {
+			return 0, err
+		}
+		if err := d.CheckWorkerID(id, fmt.Sprintf("row %q of WORKER_STICKY", a.key)); err != nil {
+			return 0, final("%w", err)
+		}
+		_, err = conn.ExecContext(ctx, a.store.sql("UPDATE WORKER_STICKY SET TOKEN = ?, HOLDER = ?, MODIFIED = {utc} "+
+			"WHERE SERVICE_KEY = ? AND WORKER_ID = ?"), a.token, holder, a.key, id)
+		return id, err // a row that was deleted meanwhile is noticed by Renew
+	})
+}
+
+func (a *sticky) read(ctx context.Context, conn *sqlx.Conn) (workerID int64, token, holder string, err error) {
+	err = conn.QueryRowxContext(ctx, a.store.sql("SELECT WORKER_ID, TOKEN, HOLDER FROM WORKER_STICKY WHERE SERVICE_KEY = ?"),
+		a.key).Scan(&workerID, &token, &holder)
+	return workerID, token, holder, err
+}
+
+func (a *sticky) lost(ctx context.Context, conn *sqlx.Conn, mine int64) (how string, err error) {
+	id, token, holder, err := a.read(ctx, conn)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		how = "has vanished"
+	case err != nil:
+		return "", err
+	case id != mine:
+		how = fmt.Sprintf("has worker %d now", id)
+	case token != a.token:
+		how = "is held by " + holder
+	default:
+		return "", nil
+	}
+	return fmt.Sprintf("row %q of WORKER_STICKY %s", a.key, how), nil
+}

@@ -1,7 +1,7 @@
 package sqlassigner
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,19 +9,19 @@ import (
 )
 
 func TestOpenMySQLDefaultsGiveWayToTheDSN(t *testing.T) {
-	const defaults = "parseTime rejectReadOnly interpolateParams 5s 10s 10s UTC"
+	const times, booleans = "readTimeout=10s&timeout=5s&writeTimeout=10s", "interpolateParams=true&parseTime=true&rejectReadOnly=true"
 	for params, want := range map[string]string{
-		"":                                 defaults,
-		"?":                                defaults,
-		"?maxAllowedPacket=0":              defaults,
-		"?parseTime=false":                 "rejectReadOnly interpolateParams 5s 10s 10s UTC",
-		"?rejectReadOnly=false&timeout=1s": "parseTime interpolateParams 1s 10s 10s UTC",
-		"?interpolateParams=0":             "parseTime rejectReadOnly 5s 10s 10s UTC",
-		"?collation=gbk_chinese_ci":        "parseTime rejectReadOnly 5s 10s 10s UTC",
-		"?charset=utf8mb4,utf8":            "parseTime rejectReadOnly 5s 10s 10s UTC",
-		"?charset=utf8mb4&interpolateParams=true": defaults,
-		"?readTimeout=0s&writeTimeout=3m":         "parseTime rejectReadOnly interpolateParams 5s 0s 3m0s UTC",
-		"?loc=Asia%2FShanghai":                    "parseTime rejectReadOnly interpolateParams 5s 10s 10s Asia/Shanghai",
+		"":                                 booleans + "&" + times,
+		"?":                                booleans + "&" + times,
+		"?maxAllowedPacket=0":              "maxAllowedPacket=0&" + booleans + "&" + times,
+		"?parseTime=false":                 "interpolateParams=true&rejectReadOnly=true&" + times,
+		"?rejectReadOnly=false&timeout=1s": "interpolateParams=true&parseTime=true&readTimeout=10s&timeout=1s&writeTimeout=10s",
+		"?interpolateParams=0":             "parseTime=true&rejectReadOnly=true&" + times,
+		"?collation=gbk_chinese_ci":        "collation=gbk_chinese_ci&parseTime=true&rejectReadOnly=true&" + times,
+		"?charset=utf8mb4,utf8":            "charset=utf8mb4,utf8&parseTime=true&rejectReadOnly=true&" + times,
+		"?charset=utf8mb4&interpolateParams=true": "charset=utf8mb4&" + booleans + "&" + times,
+		"?readTimeout=0s&writeTimeout=3m":         booleans + "&timeout=5s&writeTimeout=3m0s",
+		"?loc=Asia%2FShanghai":                    "loc=Asia%2FShanghai&" + booleans + "&" + times,
 	} {
 		for _, dsn := range []string{"ids:se?cret/@tcp(db:3306)/ids" + params, "/ids" + params, "mysql://ids:se%3Fcret%2F@db/ids" + params} {
 			cfg, err := ParseMySQL(dsn)
@@ -29,16 +29,9 @@ func TestOpenMySQLDefaultsGiveWayToTheDSN(t *testing.T) {
 				t.Errorf("%s: %v", dsn, err)
 				continue
 			}
-			var set []string
-			for _, flag := range []struct {
-				name string
-				set  bool
-			}{{"parseTime", cfg.ParseTime}, {"rejectReadOnly", cfg.RejectReadOnly}, {"interpolateParams", cfg.InterpolateParams}} {
-				if flag.set {
-					set = append(set, flag.name)
-				}
-			}
-			if got := fmt.Sprint(strings.Join(append(set, ""), " "), cfg.Timeout, " ", cfg.ReadTimeout, " ", cfg.WriteTimeout, " ", cfg.Loc); got != want {
+			_, got, _ := strings.Cut(cfg.FormatDSN(), "/ids?")
+			list := func(params string) []string { return slices.Sorted(strings.SplitSeq(params, "&")) }
+			if !slices.Equal(list(got), list(want)) {
 				t.Errorf("%s: %s, want %s", dsn, got, want)
 			}
 			if _, err := OpenMySQLConfig(cfg); err != nil {

@@ -5,13 +5,34 @@ import (
 	"database/sql/driver"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
+	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/storecall"
 )
+
+// Config is the same for all assigners of this package. Its zero value is ready to use.
+type Config struct {
+	// AllowUndurable accepts a database whose settings let it forget commits, which may then give
+	// out a worker ID twice. Each such setting is logged as a warning. Use it for tests and for
+	// databases in memory. A read-only database is rejected all the same. Disposable and Sticky use
+	// it; leases use the AllowUndurable of assigner.LeaseConfig instead.
+	AllowUndurable bool
+	// LowerCase uses the names of package schema in lower case, such as worker_node, for tables of
+	// Java services that have these names. All processes, and Apply, must agree. It matters to
+	// MySQL and MariaDB, where the server may distinguish letter case; PostgreSQL has lower case
+	// anyway.
+	LowerCase bool
+	// Logger receives a warning for each setting that AllowUndurable lets pass, and a record at
+	// debug level for each retry. Nil: none are logged.
+	Logger *slog.Logger
+}
 
 // callTimeout bounds a call whose context has no deadline of its own.
 const callTimeout = 10 * time.Second
@@ -23,7 +44,7 @@ type store struct {
 	dialect dialect
 	cfg     Config
 	err     error // of the caller's arguments, which each call returns
-	home    home
+	home    atomic.Pointer[home]
 	afar    sync.Once  // a warning of tables in other schemas
 	file    sqliteFile // of SQLite
 }
@@ -40,7 +61,9 @@ func newStore(db *sqlx.DB, cfg Config, wrong error) *store {
 	if err != nil {
 		return &store{err: errors.Join(err, wrong)}
 	}
-	return &store{db: db, dialect: d, cfg: cfg, err: wrong, home: home{schema: d.schema, found: !d.inSchemas}}
+	s := &store{db: db, dialect: d, cfg: cfg, err: wrong}
+	s.home.Store(&home{schema: d.schema, found: !d.inSchemas})
+	return s
 }
 
 // do runs f on one connection outside any transaction, retries it after a temporary error, and
@@ -195,4 +218,39 @@ func each(ctx context.Context, conn *sqlx.Conn, query string, args []any, scan f
 // column NAMESPACE in lower case; {key} after a table makes the statement use its primary key.
 func (s *store) sql(text string) string {
 	return s.db.Rebind(s.dialect.times.Replace(inSchema.ReplaceAllStringFunc(text, s.full)))
+}
+
+const (
+	firstPause   = 10 * time.Millisecond
+	longestPause = time.Second
+)
+
+// retry calls call until it succeeds, returns a permanent error, or ctx ends. It returns the
+// number of calls and the error of the last one. Between two calls it waits with exponential
+// backoff and jitter, so that processes that collided once do not collide again.
+func retry(ctx context.Context, call func() error, passes func(error) bool) (tries int, err error) {
+	pause := firstPause
+	var cause error
+	for tries = 1; ; tries++ {
+		err = call()
+		if err == nil || ctx.Err() != nil || !passes(err) {
+			break
+		}
+		select {
+		case <-time.After(rand.N(pause)):
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		cause = err
+		storecall.Failed(ctx, err)
+		pause = min(2*pause, longestPause)
+	}
+	// A dial may reach the deadline of ctx a moment before ctx ends.
+	late := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	if late && cause != nil && ctx.Err() != nil {
+		err = cause // the last attempt only failed for lack of time
+	}
+	return tries, err
 }

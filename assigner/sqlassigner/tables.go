@@ -8,13 +8,76 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/schema"
 )
+
+// Apply creates the missing tables of some groups of package schema, and returns their names. It
+// uses the dialect of the handle and the letter case of cfg. Without a group it creates the tables
+// of leases:
+//
+//	made, err := sqlassigner.Apply(ctx, db, sqlassigner.Config{}, schema.Nodes, schema.Segments)
+//
+// It leaves existing tables unchanged. Any number of processes may call it at once. If a table is
+// missing, it needs the right to create tables; the assigners need only SELECT, INSERT and UPDATE
+// on them.
+//
+// It returns [ErrTableTwin] and creates no table if a table of any group exists whose name differs
+// only in letter case, such as worker_node beside WORKER_NODE: the new table would give out the
+// same worker IDs again.
+func Apply(ctx context.Context, db *sqlx.DB, cfg Config, groups ...schema.Group) (made []string, err error) {
+	s := newStore(db, cfg, nil)
+	if len(groups) == 0 {
+		groups = []schema.Group{schema.Leases}
+	}
+	err = s.do(ctx, "create the tables", func(ctx context.Context, conn *sqlx.Conn) error {
+		found, err := s.checkTables(ctx, conn, tablesOf(schema.Groups()...))
+		if err != nil {
+			return err
+		}
+		name := s.full
+		if s.dialect.schema != "" { // SQLite allows no schema after CREATE INDEX … ON
+			name = s.quoted
+		}
+		for _, file := range s.dialect.files(groups...) {
+			for _, statement := range file.Statements() {
+				// A user without the right to create tables may apply statements that have nothing
+				// to do. PostgreSQL would also create a table that it finds in a later schema of
+				// the search path.
+				table := s.name(inSchema.FindString(statement))
+				if slices.Contains(found, table) {
+					continue
+				}
+				if _, err := conn.ExecContext(ctx, inSchema.ReplaceAllStringFunc(statement, name)); err != nil {
+					return err
+				}
+				if !slices.Contains(made, table) {
+					made = append(made, table)
+				}
+			}
+		}
+		return nil
+	})
+	if s.dialect.diagnose != nil && strings.HasPrefix(s.dialect.diagnose(err).advice, noRight.advice) {
+		err = fmt.Errorf("%w; or have a user with these rights run "+s.dialect.client, err, strings.Trim(fmt.Sprint(groups), "[]"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(made) > 0 {
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "sqlassigner: tables created", slog.Any("tables", made))
+	}
+	return made, nil
+}
+
+// creation says how to create the tables of a group.
+func (d dialect) creation(group schema.Group) string {
+	constant := strings.ToUpper(string(group[:1])) + string(group[1:])
+	return fmt.Sprintf("sqlassigner.Apply(…, schema.%s), or with "+d.client, constant, group)
+}
 
 // A table is a table of package schema, or of a Java deployment.
 type table struct {
@@ -47,23 +110,15 @@ var inSchema = regexp.MustCompile(`\b(?:WORKER_NODE(?:_TOKEN|_PIN)?|WORKER_STICK
 // then, and another search_path leads to no other one. The schema in which a table was found first
 // stays.
 type home struct {
-	mu     sync.Mutex
 	schema string // "": statements name none
 	found  bool   // it has a table, or the database has just one schema
-}
-
-func (h *home) get() string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.schema
 }
 
 // locate asks the database for the first schema of the search path that has a table. Until there is
 // a table, the home is the first schema of the path.
 func (s *store) locate(ctx context.Context, conn *sqlx.Conn) error {
-	s.home.mu.Lock()
-	defer s.home.mu.Unlock()
-	if s.home.found {
+	before := s.home.Load()
+	if before.found {
 		return nil
 	}
 	ours := s.names(tablesOf(schema.Groups()...))
@@ -71,17 +126,17 @@ func (s *store) locate(ctx context.Context, conn *sqlx.Conn) error {
 	if err != nil {
 		return err
 	}
-	s.home.schema = ""
+	var now home
 	for _, r := range found { // in the order of the search path
 		switch {
-		case r.Place == 0:
+		case now.found, r.Place == 0:
 		case r.Name == "":
-			s.home.schema = cmp.Or(s.home.schema, r.Schema)
+			now.schema = cmp.Or(now.schema, r.Schema)
 		case slices.Contains(ours, r.Name):
-			s.home.schema, s.home.found = r.Schema, true
-			return nil
+			now = home{r.Schema, true}
 		}
 	}
+	s.home.CompareAndSwap(before, &now) // another call may have found it meanwhile
 	return nil
 }
 
@@ -104,7 +159,7 @@ func (s *store) quoted(table string) string { return s.quote(s.name(table)) }
 
 // full returns the quoted name of a table, with its schema.
 func (s *store) full(table string) string {
-	if schema := s.home.get(); schema != "" {
+	if schema := s.home.Load().schema; schema != "" {
 		return s.quote(schema) + "." + s.quoted(table)
 	}
 	return s.quoted(table)
@@ -145,20 +200,6 @@ func (s *store) relations(ctx context.Context, conn *sqlx.Conn, names []string) 
 	return found, conn.SelectContext(ctx, &found, conn.Rebind(query), values...)
 }
 
-const (
-	// MySQL shows only tables that the user may see; statements that use others fail later.
-	mysqlRelations = "SELECT TABLE_NAME AS name, 1 AS place, @@lower_case_table_names > 0 AS folded FROM information_schema.TABLES " +
-		"WHERE TABLE_SCHEMA = DATABASE() AND LOWER(TABLE_NAME) IN (?)"
-	sqliteRelations = "SELECT 'main' AS schema, name, 1 AS place, 1 AS folded FROM main.sqlite_master WHERE type = 'table' AND LOWER(name) IN (?)"
-	// A process with another search_path or user may find the table in any schema. Schemas of
-	// temporary tables do not count.
-	postgresRelations = "WITH path AS (SELECT name, place FROM unnest(current_schemas(false)) WITH ORDINALITY AS p(name, place) " +
-		"WHERE left(name, 8) <> 'pg_temp_') SELECT name AS schema, '' AS name, place FROM path UNION ALL " +
-		"SELECT n.nspname, c.relname, COALESCE(path.place, 0) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace " +
-		"LEFT JOIN path ON path.name = n.nspname WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't' " +
-		"AND lower(c.relname) IN (?) ORDER BY 3, 1, 2"
-)
-
 // checkTables returns an error if two processes might use different tables for one name. Otherwise
 // it returns the names of the tables that it has found. It logs a warning once for tables in other
 // schemas.
@@ -175,13 +216,13 @@ func (s *store) checkTables(ctx context.Context, conn *sqlx.Conn, group []table)
 		}
 		switch {
 		case r.Name == "":
-		case slices.Contains(ours, r.Name) && r.Schema == s.home.get():
+		case slices.Contains(ours, r.Name) && r.Schema == s.home.Load().schema:
 			used = append(used, r.Name)
 		case r.Place == 0:
 			afar = append(afar, r.text())
 		default:
 			meant := likeName(ours, r.Name)
-			twins = append(twins, r.text()+" beside "+relation{Schema: s.home.get(), Name: meant}.text())
+			twins = append(twins, r.text()+" beside "+relation{Schema: s.home.Load().schema, Name: meant}.text())
 		}
 	}
 	if len(twins) > 0 {
@@ -214,24 +255,5 @@ func (l *leases) checkTables(ctx context.Context, conn *sqlx.Conn) error {
 		return err
 	}
 	l.checked.Store(now)
-	return nil
-}
-
-// mysqlPermanent returns an error for a table that is temporary on this connection. The server does
-// not list such tables, and a qualified name does not help. No statement may come between this
-// check and the write.
-func mysqlPermanent(ctx context.Context, conn *sqlx.Conn, group []table) error {
-	for _, t := range group {
-		row, err := conn.QueryRowxContext(ctx, "SHOW CREATE TABLE "+t.full).SliceScan()
-		if sentinel := diagnoseMySQL(err).sentinel; sentinel == ErrTableMissing || sentinel == ErrAccessDenied {
-			continue // statements that use it fail later
-		}
-		if err != nil {
-			return err
-		}
-		if strings.HasPrefix(fmt.Sprintf("%s", row[1]), "CREATE TEMPORARY") {
-			return notDurable("table %s is TEMPORARY here, so that no other connection sees its rows: drop it", t.name)
-		}
-	}
 	return nil
 }

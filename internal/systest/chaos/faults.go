@@ -118,8 +118,8 @@ func (s *slot) wrongClock(ctx context.Context) error {
 	return nil
 }
 
-// networkFaults are the faults of a link. Most cut in the middle of a statement or of an answer;
-// Mute lets nothing through until the connection ends.
+// networkFaults are the faults of a link. Most cuts in the middle of a statement or of an answer;
+// Mute lets nothing through until the connection ends, or sends it late.
 func (r *run) networkFaults(link *faultconn.Proxy, random *rand.Rand) []fault {
 	upTo := func(most time.Duration) time.Duration { return between(random, time.Millisecond, most) }
 	lasts := func() time.Duration { return between(random, 100*time.Millisecond, 3*time.Second) }
@@ -127,12 +127,16 @@ func (r *run) networkFaults(link *faultconn.Proxy, random *rand.Rand) []fault {
 		{badNetwork, 8, func(ctx context.Context) error {
 			heal := link.Inject([]faultconn.Direction{faultconn.Up, faultconn.Down}[random.IntN(2)], []faultconn.Fault{
 				{Delay: upTo(800 * time.Millisecond)},
-				{Mute: true, Ends: upTo(1500 * time.Millisecond)},
-				{Reset: true, Ends: upTo(300 * time.Millisecond)},
+				{Delay: 100 * time.Millisecond, Piece: 100},
 				{Most: 1 + random.IntN(1500)},
-				{Rate: 1000},
-			}[random.IntN(5)])
+				{Mute: true},
+			}[random.IntN(4)])
 			pause(ctx, lasts())
+			if random.IntN(2) == 0 {
+				r.network.RLock() // waits while all links are down
+				defer r.network.RUnlock()
+				link.Down()()
+			}
 			heal()
 			return nil
 		}},

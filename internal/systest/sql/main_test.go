@@ -5,6 +5,7 @@ package sql_test
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,8 @@ import (
 	_ "modernc.org/sqlite" // the driver sqlite
 
 	"github.com/uidring/uidring/internal/test/storetest"
+	"github.com/uidring/uidring/internal/test/testserver"
+	"github.com/uidring/uidring/schema"
 )
 
 func TestMain(m *testing.M) {
@@ -38,11 +41,7 @@ func opener(openDSN func(dsn string) (*sqlx.DB, error)) func(t *testing.T, dsn s
 	return func(t *testing.T, dsn string) *sqlx.DB {
 		t.Helper()
 		db, err := openDSN(dsn)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = db.Close() })
-		return db
+		return storetest.Opened(t, db, err)
 	}
 }
 
@@ -57,12 +56,15 @@ func over(b storetest.Database, openDSN func(dsn string) (*sqlx.DB, error)) stor
 	return b
 }
 
-// runClient feeds a file to a database's client.
-func runClient(t *testing.T, input, program string, args ...string) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), program, args...)
-	cmd.Stdin = strings.NewReader(input)
-	if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "ERROR") {
-		t.Fatalf("%s: %v\n%s", cmd, err, out)
+// filesRun feeds the files of a dialect to the database's client, twice.
+func filesRun(t *testing.T, db *sqlx.DB, files func(...schema.Group) []schema.File, name, apt string, args ...string) {
+	client := testserver.Program(t, name, apt)
+	for _, f := range slices.Repeat(files(schema.Groups()...), 2) {
+		cmd := exec.CommandContext(t.Context(), client, args...)
+		cmd.Stdin = strings.NewReader(f.SQL)
+		if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "ERROR") {
+			t.Fatalf("%s: %v\n%s", cmd, err, out)
+		}
 	}
+	storetest.Assign(t, storetest.Sticky(db))
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,40 +16,27 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/jmoiron/sqlx"
+	_ "github.com/lib/pq" // the driver postgres
 
+	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/storetest"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
 )
 
 // postgres is a backend whose databases lie on one server.
 func postgres(s *testserver.Server) storetest.Database {
-	var databases atomic.Int64
-	return storetest.Database{
-		Empty: func(t *testing.T) (*sqlx.DB, string) {
-			name := fmt.Sprintf("test%d", databases.Add(1))
-			storetest.Exec(t, open(t, s.DSN()), "CREATE DATABASE "+name)
-			dsn := strings.Replace(s.DSN(), "/postgres?", "/"+name+"?", 1)
-			return open(t, dsn), dsn
-		},
-		Open:  open,
-		Addr:  s.Addr(),
-		Kills: true,
-		Down: func(*testing.T, string) (up func()) {
-			s.Kill9()
-			return func() { s.Restart() }
-		},
-		Block: func(t *testing.T, dsn, table string) (unblock func()) {
-			db := open(t, dsn)
-			db.SetMaxOpenConns(1)
-			storetest.Exec(t, db, "BEGIN; LOCK TABLE "+table+" IN EXCLUSIVE MODE")
-			return func() { _ = db.Close() }
-		},
-		Blocked: "SELECT COUNT(*) FROM pg_locks WHERE NOT granted",
-		Inside:  insidePostgres,
+	b := storetest.OnServer(s, "postgres", open)
+	b.Block = func(t *testing.T, dsn, table string) (unblock func()) {
+		db := storetest.Session(t, open(t, dsn), "BEGIN; LOCK TABLE "+table+" IN EXCLUSIVE MODE")
+		return func() { _ = db.Close() }
 	}
+	b.Blocked, b.Inside = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted", insidePostgres
+	return b
 }
 
 // insidePostgres has pgx begin a transaction on each new connection, since pgx drops a connection
@@ -58,12 +46,10 @@ func insidePostgres(t *testing.T, dsn string) *sqlx.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := sqlx.NewDb(stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
+	return storetest.Opened(t, sqlx.NewDb(stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(func(ctx context.Context, conn *pgx.Conn) error {
 		_, err := conn.Exec(ctx, "BEGIN")
 		return err
-	})), "pgx")
-	t.Cleanup(func() { _ = db.Close() })
-	return db
+	})), "pgx"), nil)
 }
 
 // One server is enough for all tests that need no settings and no users. The tests that kill it
@@ -81,7 +67,7 @@ func TestPostgreSQL(t *testing.T) {
 		{"TablesInTwoSchemas", twoSchemas},
 		{"TablesInAnotherSchemaAreLogged", anotherSchema},
 		{"TableThatIsNotOrdinaryIsRefused", notOrdinary},
-		{"FilesRunWithTheClient", filesRun},
+		{"FilesRunWithTheClient", postgresFilesRun},
 		{"IDs", keepsIDs},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, b) })
@@ -103,15 +89,9 @@ func TestLeasesOnPostgreSQL(t *testing.T) {
 	storetest.RunLeases(t, b)
 }
 
-func filesRun(t *testing.T, b storetest.Database) {
-	client := testserver.Program(t, "psql", "postgresql-client")
+func postgresFilesRun(t *testing.T, b storetest.Database) {
 	db, dsn := b.Empty(t)
-	for range 2 {
-		for _, f := range schema.PostgreSQL(schema.Groups()...) {
-			runClient(t, f.SQL, client, "-X", "-v", "ON_ERROR_STOP=1", dsn)
-		}
-	}
-	storetest.Assign(t, storetest.Sticky(db))
+	filesRun(t, db, schema.PostgreSQL, "psql", "postgresql-client", "-X", "-v", "ON_ERROR_STOP=1", dsn)
 }
 
 func TestUndurablePostgreSQLIsRefusedOrWarnedAbout(t *testing.T) {
@@ -147,6 +127,9 @@ func TestPostgreSQLDeniesAccessWithoutThePassword(t *testing.T) {
 		{DSN: as("postgres", "test1") + "&default_transaction_read_only=on", Is: leasestore.ErrNotDurable, Says: "transaction_read_only is on"},
 		{DSN: strings.Replace(as("ids", "test1"), s.Addr(), "127.0.0.1:1", 1), Is: sqlassigner.ErrUnreachable, Says: "check that the server runs"},
 	})
+	storetest.Exec(t, admin, "REVOKE CREATE ON SCHEMA public FROM PUBLIC", "DROP TABLE WORKER_STICKY")
+	_, err := storetest.TryApply(t, open(t, as("reader", "test1")), sqlassigner.Config{})
+	storetest.WantError(t, err, sqlassigner.ErrAccessDenied, "GRANT CREATE ON SCHEMA", "run uidring schema postgres leases nodes segments | psql your_database")
 }
 
 func TestPostgreSQLIsKnownByItsDataAndTimeline(t *testing.T) {
@@ -198,4 +181,135 @@ func TestPostgreSQLStandbyIsReadOnly(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	storetest.WantError(t, lease.Renew(ctx, 1, lease.Grant().Limit+1), leasestore.ErrNotDurable, "use the address of the primary")
+}
+
+func TestPQ(t *testing.T) {
+	t.Parallel()
+	storetest.Driver(t, over(postgres(testserver.PostgreSQL(t)), func(dsn string) (*sqlx.DB, error) { return sqlx.Open("postgres", dsn) }))
+}
+
+// In pgbouncer's transaction mode the statements of a session run on different connections.
+func TestLeasesThroughPgBouncer(t *testing.T) {
+	t.Parallel()
+	server := testserver.PostgreSQL(t)
+	pooler := testserver.PgBouncer(t, server)
+	b := over(postgres(server), func(dsn string) (*sqlx.DB, error) {
+		return openDSN(strings.Replace(dsn, server.Addr(), pooler.Addr(), 1) + "&default_query_exec_mode=simple_protocol")
+	})
+	b.Down = func(*testing.T, string) (up func()) { // without its server it holds calls back
+		pooler.Kill9()
+		return func() { pooler.Restart() }
+	}
+	storetest.Driver(t, b)
+}
+
+// pgx prepares statements by default, and meets the prepared statements of other sessions.
+func TestPreparedStatementsThroughPgBouncerGetAdvice(t *testing.T) {
+	t.Parallel()
+	server := testserver.PostgreSQL(t)
+	pooler := testserver.PgBouncer(t, server, "default_pool_size = 1", "ignore_startup_parameters = extra_float_digits")
+	_, dsn := postgres(server).Applied(t)
+	dsn = strings.Replace(dsn, server.Addr(), pooler.Addr(), 1)
+	var err error
+	for range 3 { // sessions share one connection to the server
+		if err == nil {
+			_, err = storetest.LeaseStore(open(t, dsn)).Status(t.Context())
+		}
+	}
+	if err == nil || !strings.Contains(err.Error(), "default_query_exec_mode=simple_protocol") || !strings.Contains(err.Error(), "42P05") {
+		t.Errorf("Status with prepared statements: %v; want error 42P05 with advice", err)
+	}
+}
+
+// keepsIDs writes IDs as numbers and as texts, which sort like them in a collation that compares
+// bytes.
+func keepsIDs(t *testing.T, b storetest.Database) {
+	db, _ := b.Empty(t)
+	storetest.Exec(t, db, `CREATE TABLE orders (id BIGINT PRIMARY KEY, word VARCHAR(20), b32 VARCHAR(13) COLLATE "C", b62 VARCHAR(11) COLLATE "C")`)
+	ids := []uidring.ID{1, 9, 10, 35, 36, 61, 62, 1<<53 - 1, 1 << 53, 1<<63 - 1}
+	for _, id := range ids {
+		if _, err := db.Exec(db.Rebind("INSERT INTO orders VALUES (?, ?, ?, ?)"), id, id.String(), id.Base32(), id.Base62()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, query := range []string{"SELECT id FROM orders ORDER BY id", "SELECT word FROM orders ORDER BY b32", "SELECT id FROM orders ORDER BY b62"} {
+		var got []uidring.ID
+		if err := db.Select(&got, query); err != nil || !slices.Equal(got, ids) {
+			t.Errorf("%s: %v, %v, want %v", query, got, err, ids)
+		}
+	}
+}
+
+func postgresTwins(t *testing.T, b storetest.Database) {
+	storetest.Twins(t, b, map[string]string{
+		`.WORKER_NODE beside `:       `CREATE TABLE "WORKER_NODE" (ID int)`,
+		`.Worker_Lease_Meta beside `: `CREATE VIEW "Worker_Lease_Meta" AS SELECT 1`,
+	})
+}
+
+// Apply does not make a second table in the first schema of the path, and two of them are refused:
+// another user has another path.
+func twoSchemas(t *testing.T, b storetest.Database) {
+	db, dsn := b.Applied(t)
+	both := open(t, dsn+"&search_path=app,public")
+	storetest.Exec(t, db, "CREATE SCHEMA app")
+	first := storetest.Assign(t, storetest.Disposable(db))
+	storetest.Apply(t, both)
+	second := storetest.Assign(t, storetest.Disposable(both))
+	if first.Grant().WorkerID == second.Grant().WorkerID {
+		t.Errorf("worker %d in public, and again with app in front", first.Grant().WorkerID)
+	}
+	app := open(t, dsn+"&search_path=app")
+	storetest.Apply(t, app)
+	storetest.Assign(t, storetest.Disposable(app))
+	const twins = "public.worker_node beside app.worker_node"
+	storetest.Refused(t, storetest.Disposable(both), sqlassigner.ErrTableTwin, twins)
+	_, err := sqlassigner.Apply(t.Context(), both, sqlassigner.Config{})
+	storetest.WantError(t, err, sqlassigner.ErrTableTwin, twins)
+}
+
+// Nothing can refuse tables of two schemas of which neither is on the other's search path: the
+// warning names them. A connection with another path uses the tables that were found first.
+func anotherSchema(t *testing.T, b storetest.Database) {
+	db, dsn := b.Applied(t)
+	storetest.Exec(t, db, "CREATE SCHEMA app")
+	storetest.Apply(t, open(t, dsn+"&search_path=app"))
+	var log testkit.Recorder
+	app := storetest.Session(t, open(t, dsn+"&search_path=app"))
+	a := assigner.Leased(sqlassigner.LeaseStore(app, "orders", sqlassigner.Config{Logger: log.TextLogger()}), assigner.LeaseConfig{})
+	storetest.Assign(t, a)
+	storetest.Exec(t, app, "SET search_path = public")
+	storetest.Assign(t, a)
+	want := []string{`level=WARN msg="sqlassigner: other schemas have tables of these names" ` +
+		`others="[public.worker_lease public.worker_lease_meta public.worker_node]"`}
+	if got := log.Read(); !slices.Equal(got, want) {
+		t.Errorf("log %q, want %q", got, want)
+	}
+	rows := storetest.Get[string](t, db, "SELECT (SELECT COUNT(*) FROM app.worker_lease) || ' ' || COUNT(*) FROM public.worker_lease")
+	if rows != "2 0" {
+		t.Errorf("rows in app and in public: %s, want 2 0", rows)
+	}
+}
+
+// Such tables may lie in an unlogged table, in another database or in memory.
+func notOrdinary(t *testing.T, b storetest.Database) {
+	storetest.Unsafe(t, b, func(t *testing.T, db *sqlx.DB, table string) {
+		storetest.Exec(t, db, "ALTER TABLE "+table+" SET UNLOGGED")
+	}, func(table string) string {
+		return "table " + table + ", which is UNLOGGED (allowed: an ordinary permanent table)"
+	})
+	for kind, statement := range map[string]string{
+		"a view":          "CREATE VIEW %s AS SELECT 1",
+		"partitioned":     "CREATE TABLE %s (ID int) PARTITION BY HASH (ID)", // the parts may be unlogged
+		"a foreign table": "CREATE FOREIGN TABLE %s (ID int) SERVER far",
+	} {
+		db, _ := b.Applied(t)
+		storetest.Exec(t, db, "CREATE FOREIGN DATA WRAPPER far", "CREATE SERVER far FOREIGN DATA WRAPPER far")
+		for _, table := range []string{"WORKER_LEASE", "ID_SEGMENT"} {
+			storetest.Exec(t, db, "DROP TABLE "+table, fmt.Sprintf(statement, table))
+		}
+		storetest.Refused(t, storetest.Leased(db), leasestore.ErrNotDurable, "table worker_lease, which is "+kind+" (allowed:")
+		_, err := sqlassigner.SegmentSource(db, sqlassigner.Config{}).Advance(t.Context(), "orders", 1)
+		storetest.WantError(t, err, leasestore.ErrNotDurable, "table id_segment, which is "+kind+" (allowed:")
+	}
 }

@@ -4,15 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -30,10 +33,7 @@ func sqlite() storetest.Database {
 		Down: locked(open),
 		Open: open,
 		Inside: func(t *testing.T, dsn string) *sqlx.DB {
-			db := open(t, dsn)
-			db.SetMaxOpenConns(1)
-			storetest.Exec(t, db, "BEGIN")
-			return db
+			return storetest.Session(t, open(t, dsn), "BEGIN")
 		},
 	}
 }
@@ -87,8 +87,7 @@ func TestLeasesOnSQLiteWithWriteAheadLog(t *testing.T) {
 func TestSQLiteWithOneConnection(t *testing.T) {
 	for _, timeout := range []int{7, 5000} {
 		db, _ := sqlite().Applied(t)
-		db.SetMaxOpenConns(1)
-		storetest.Exec(t, db, fmt.Sprintf("PRAGMA busy_timeout = %d", timeout))
+		storetest.Session(t, db, fmt.Sprintf("PRAGMA busy_timeout = %d", timeout))
 		for _, a := range []assigner.Assigner{storetest.Disposable(db), storetest.Sticky(db), storetest.Beside(db)} {
 			l := storetest.Assign(t, a)
 			if err := errors.Join(l.Renew(t.Context(), 1, 1), l.Release(t.Context(), 1)); err != nil {
@@ -163,14 +162,8 @@ func TestSQLiteForgetsNoDeletedNumber(t *testing.T) {
 }
 
 func TestSQLiteFilesRunWithTheClient(t *testing.T) {
-	client := testserver.Program(t, "sqlite3", "sqlite3")
 	db, dsn := sqlite().Empty(t)
-	for range 2 {
-		for _, f := range schema.SQLite(schema.Groups()...) {
-			runClient(t, f.SQL, client, "-bail", fileOf(dsn))
-		}
-	}
-	storetest.Assign(t, storetest.Sticky(db))
+	filesRun(t, db, schema.SQLite, "sqlite3", "sqlite3", "-bail", fileOf(dsn))
 }
 
 // A second generator of the process, and a generator that refuses such a worker ID, neither take
@@ -178,20 +171,145 @@ func TestSQLiteFilesRunWithTheClient(t *testing.T) {
 func TestRefusedGeneratorDoesNotCostTheHolderItsKey(t *testing.T) {
 	db, _ := sqlite().Applied(t)
 	key := storetest.Sticky(db)
-	holder, err := cached.New(cached.Config{Assigner: key, AllowReuse: true})
+	holder := storetest.Assign(t, key)
+	if err := storetest.Assign(t, key).Release(t.Context(), 0); err != nil {
+		t.Error(err)
+	}
+	refuses := assignertest.Domain()
+	refuses.ReuseError = assigner.ErrUnfencedReuse
+	_, err := storetest.Sticky(db).Assign(t.Context(), refuses)
+	storetest.WantError(t, err, assigner.ErrUnfencedReuse, "of Sticky")
+	storetest.Renew(t, holder) // its token is still in the row
+}
+
+func copyFile(t *testing.T, to, from string) {
+	t.Helper()
+	content, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, content, 0o600)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	const token = "SELECT TOKEN FROM WORKER_STICKY"
-	held := storetest.Get[string](t, db, token)
-	_, errSecond := cached.New(cached.Config{Assigner: key, AllowReuse: true})
-	_, errReuse := cached.New(cached.Config{Assigner: storetest.Sticky(db)})
-	storetest.WantError(t, errSecond, assigner.ErrWorkerInUse)
-	storetest.WantError(t, errReuse, assigner.ErrUnfencedReuse)
-	if err := holder.Close(); err != nil {
+}
+
+func rename(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Rename(from, to); err != nil {
 		t.Fatal(err)
 	}
-	if got := storetest.Get[string](t, db, token); got != held || held == "" {
-		t.Errorf("the row has token %q, want the holder's %q", got, held)
+}
+
+// A copy may lack later grants of the original, so its worker IDs are quarantined.
+func TestCopiedSQLiteFileIsQuarantined(t *testing.T) {
+	db, dsn := sqlite().Applied(t)
+	lease := storetest.Assign(t, storetest.Leased(db))
+	first := storetest.Identity(t, db)
+	if err := errors.Join(lease.Release(t.Context(), 0), db.Close()); err != nil {
+		t.Fatal(err)
 	}
+	path := fileOf(dsn)
+	copied, moved := path+"-copy", path+"-moved"
+	copyFile(t, copied, path)
+	rename(t, path, moved)
+	again := open(t, durable(moved))
+	if got := storetest.Identity(t, again); got != first || first == "" {
+		t.Errorf("identity %q under another name, was %q", got, first)
+	}
+	storetest.Assign(t, storetest.Leased(again))
+
+	other := open(t, durable(copied))
+	if got := storetest.Identity(t, other); got == first || got == "" {
+		t.Errorf("identity %q of a copy, the original has %q", got, first)
+	}
+	storetest.Refused(t, storetest.Leased(other), assigner.ErrQuarantined)
+}
+
+func TestSQLiteFileThatIsReplacedWhileOpenIsRefused(t *testing.T) {
+	for name, replace := range map[string]func(t *testing.T, path, away string){
+		"moved":         func(*testing.T, string, string) {},
+		"its copy":      copyFile,
+		"another store": func(t *testing.T, path, _ string) { storetest.Apply(t, open(t, durable(path))) },
+		"deleted":       func(t *testing.T, _, away string) { rename(t, away, away+"2") },
+	} {
+		for _, journal := range []string{"DELETE", "WAL", "PERSIST"} {
+			t.Run(name+" "+journal, func(t *testing.T) {
+				db, dsn := sqlite().Applied(t)
+				storetest.Exec(t, db, "PRAGMA journal_mode = "+journal)
+				s := storetest.LeaseStore(db)
+				a := assigner.Leased(s, assigner.LeaseConfig{})
+				lease := storetest.Assign(t, a)
+				path := fileOf(dsn)
+				away := path + "-away"
+				rename(t, path, away)
+				replace(t, path, away)
+				_, errStatus := s.Status(t.Context())
+				_, errAssign := storetest.TryAssign(t, a, time.Minute)
+				for _, err := range []error{errStatus, errAssign, lease.Renew(t.Context(), 1, 2)} {
+					checkMoved(t, err, path)
+				}
+				if name == "moved" && journal == "DELETE" { // SQLite itself notices the change between a check and a write
+					storetest.WantError(t, lease.Release(t.Context(), 0), leasestore.ErrDamaged, "moved, replaced or deleted")
+				}
+			})
+		}
+	}
+}
+
+func checkMoved(t *testing.T, err error, path string) {
+	t.Helper()
+	storetest.WantError(t, err, leasestore.ErrDamaged, "the file "+path+" was moved, replaced or deleted while it was open")
+}
+
+// The pool may have a connection to a file that was replaced before the store is used.
+func TestSQLiteFileThatWasReplacedBeforeTheFirstLookIsRefused(t *testing.T) {
+	db, dsn := sqlite().Applied(t)
+	path := fileOf(dsn)
+	rename(t, path, path+"-away")
+	copyFile(t, path, path+"-away")
+	_, err := storetest.LeaseStore(db).Status(t.Context())
+	checkMoved(t, err, path)
+}
+
+// A connection that is opened after a change of the working folder leads to another file.
+func TestSQLiteFileWithARelativePathIsTheFirstOne(t *testing.T) {
+	t.Chdir(testserver.DiskFolder(t))
+	db := open(t, durable("worker.db"))
+	storetest.Apply(t, db)
+	s := storetest.LeaseStore(db)
+	if _, err := s.Status(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	first, err := filepath.Abs("worker.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(testserver.DiskFolder(t))
+	db.SetMaxIdleConns(-1) // closes the idle connections
+	storetest.Apply(t, db)
+	_, err = s.Status(t.Context())
+	checkMoved(t, err, first)
+}
+
+func TestSQLiteFileInMemoryIsRefused(t *testing.T) {
+	folder, err := os.MkdirTemp("/dev/shm", "sqlite-")
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	path := filepath.Join(folder, "worker.db")
+	db := open(t, durable(path))
+	storetest.Apply(t, db)
+	storetest.CheckUndurable(t, db, "the file "+path+" is on tmpfs, a file system in memory (allowed: a local disk)")
+}
+
+// Each path has a write-ahead log of its own.
+func TestSQLiteFileWithASecondPathIsRefused(t *testing.T) {
+	_, dsn := sqlite().Applied(t)
+	path := fileOf(dsn)
+	if err := os.Link(path, path+"-link"); err != nil {
+		t.Fatal(err)
+	}
+	storetest.CheckUndurable(t, open(t, dsn), "the file "+path+" has 2 hard links (allowed: 1; the other path leads to another store "+
+		"with the same worker IDs)")
 }

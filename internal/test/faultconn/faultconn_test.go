@@ -6,41 +6,20 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-// echo sends back all that it receives, and returns its address.
-func echo(t *testing.T) (addr string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
+// open opens a connection over a wire, whose other end sends back all that it receives.
+func open(t *testing.T, w *Wire) net.Conn {
+	near, far := net.Pipe()
 	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				_, _ = io.Copy(conn, conn)
-			}()
-		}
+		defer far.Close()
+		_, _ = io.Copy(far, far)
 	}()
-	return l.Addr().String()
-}
-
-// dial opens a connection over a proxy.
-func dial(t *testing.T, p *Proxy) net.Conn {
-	t.Helper()
-	conn, err := net.Dial("tcp", p.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := w.Wrap(near)
 	t.Cleanup(func() { _ = conn.Close() })
-	_ = conn.SetDeadline(time.Now().Add(30 * time.Second)) // an error says that it is cut already
+	_ = conn.SetDeadline(time.Now().Add(time.Minute)) // an error says that it is cut already
 	return conn
 }
 
@@ -59,35 +38,37 @@ func wantAnswer(t *testing.T, conn net.Conn, line string, want bool) {
 
 // The cuts are tested by package assignertest, whose broken stores must fail.
 func TestInject(t *testing.T) {
-	long := strings.Repeat("x", 3000)
 	for name, tt := range map[string]struct {
 		fault   Fault
 		answers bool
-		takes   time.Duration // at least
+		takes   time.Duration
 	}{
-		"delay":     {Fault{Delay: 50 * time.Millisecond}, true, 50 * time.Millisecond},
-		"rate":      {Fault{Rate: 60_000}, true, 40 * time.Millisecond},
+		"delay":     {Fault{Delay: time.Second}, true, time.Second},
+		"pieces":    {Fault{Delay: time.Second, Piece: 600}, true, 6 * time.Second},
 		"few bytes": {Fault{Most: 1000}, false, 0},
-		"mute":      {Fault{Mute: true, Ends: 50 * time.Millisecond, Reset: true}, false, 50 * time.Millisecond},
+		"mute":      {Fault{Mute: true}, false, time.Minute}, // the deadline
 	} {
 		for _, d := range []Direction{Up, Down} {
 			t.Run(name+[]string{" up", " down"}[d], func(t *testing.T) {
-				p := Start(t, echo(t))
-				old := dial(t, p)
-				wantAnswer(t, old, "before", true)
-				began := time.Now()
-				heal := p.Inject(d, tt.fault)
-				wantAnswer(t, old, long, tt.answers)
-				if took := time.Since(began); took < tt.takes {
-					t.Errorf("took %v, want %v at least", took, tt.takes)
-				}
-				wantAnswer(t, dial(t, p), long, tt.answers)
-				heal()
-				wantAnswer(t, dial(t, p), long, true)
-				up := p.Down()
-				wantAnswer(t, dial(t, p), "down", false)
-				up()
-				wantAnswer(t, dial(t, p), "after", true)
+				synctest.Test(t, func(t *testing.T) {
+					var w Wire
+					old := open(t, &w)
+					wantAnswer(t, old, "before", true)
+					heal := w.Inject(d, tt.fault)
+					for _, conn := range []net.Conn{old, open(t, &w)} {
+						began := time.Now()
+						wantAnswer(t, conn, strings.Repeat("x", 3000), tt.answers)
+						if took := time.Since(began); took != tt.takes && !tt.fault.Mute {
+							t.Errorf("took %v, want %v", took, tt.takes)
+						}
+					}
+					heal()
+					wantAnswer(t, open(t, &w), "healed", true)
+					up := w.Down()
+					wantAnswer(t, open(t, &w), "down", false)
+					up()
+					wantAnswer(t, open(t, &w), "after", true)
+				})
 			})
 		}
 	}

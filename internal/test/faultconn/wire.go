@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"testing"
+	"time"
 )
 
 // A Wire carries connections. The zero Wire passes everything on. All methods may be called at
@@ -55,7 +57,6 @@ type Cut struct {
 	link   *link // whose answer is held back; guarded by Wire.mu
 
 	done atomic.Bool
-	sent atomic.Int64
 }
 
 // CutBefore cuts the next connection on which a client sends the marker. The server does not
@@ -79,16 +80,13 @@ func (w *Wire) arm(c *Cut) *Cut {
 // Done reports whether the cut has been made.
 func (c *Cut) Done() bool { return c.done.Load() }
 
-// Sent returns how many pieces of data with the marker have gone to the server, also after the cut.
-func (c *Cut) Sent() int { return int(c.sent.Load()) }
-
 // Down cuts all connections, and each new one at once, until up is called.
 func (w *Wire) Down() (up func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.down = true
 	for l := range w.links {
-		l.end(false)
+		l.end()
 	}
 	return func() {
 		w.mu.Lock()
@@ -115,7 +113,7 @@ func (w *Wire) serve(client, server net.Conn) {
 	}
 	w.links[l] = true
 	if w.down {
-		l.end(false)
+		l.end()
 	}
 	w.mu.Unlock()
 	var wg sync.WaitGroup
@@ -129,7 +127,7 @@ func (w *Wire) serve(client, server net.Conn) {
 
 // pump copies until an end is closed, or goes rejects a piece of data.
 func (l *link) pump(from, to net.Conn, d Direction, goes func([]byte) bool) {
-	defer l.end(false)
+	defer l.end()
 	f := flow{link: l, direction: d, to: to}
 	buffer := make([]byte, 64<<10)
 	for {
@@ -155,15 +153,13 @@ func (l *link) sent(data []byte) bool {
 		return true
 	}
 	l.tail = nil
-	first := !c.done.Swap(true)
-	if first && !c.after {
-		return false
+	if c.done.Swap(true) {
+		return true
 	}
-	c.sent.Add(1)
-	if first {
+	if c.after {
 		c.link = l
 	}
-	return true
+	return c.after
 }
 
 // answered reports whether to pass an answer of the server on.
@@ -178,14 +174,155 @@ func (l *link) answered([]byte) bool {
 	return !held
 }
 
-func (l *link) end(reset bool) {
+func (l *link) end() {
 	l.once.Do(func() {
 		close(l.ended)
-		for _, conn := range []net.Conn{l.client, l.server} {
-			if tcp, ok := conn.(*net.TCPConn); ok && reset {
-				_ = tcp.SetLinger(0)
+		_, _ = l.client.Close(), l.server.Close()
+	})
+}
+
+// A Proxy is a [Wire] for clients without a dial hook: it listens, and carries each connection to a
+// server.
+type Proxy struct {
+	*Wire
+	listener net.Listener
+}
+
+// Start starts a proxy with a wire of its own on a free port of this host. It ends with the test.
+func Start(t testing.TB, target string) *Proxy {
+	t.Helper()
+	return new(Wire).Proxy(t, target)
+}
+
+// Proxy starts a proxy on a free port of this host, which carries its connections over the wire. It
+// ends with the test.
+func (w *Wire) Proxy(t testing.TB, target string) *Proxy {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
 			}
-			_ = conn.Close()
+			wg.Go(func() { w.carry(client, target) })
 		}
 	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		w.Down()
+		wg.Wait()
+	})
+	return &Proxy{w, listener}
+}
+
+// Addr is where clients connect.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+func (w *Wire) carry(client net.Conn, target string) {
+	defer client.Close()
+	server, err := net.Dial("tcp", target)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	w.serve(client, server)
+}
+
+// A Direction of data on a wire.
+type Direction int
+
+// Up leads to the server, Down to the client.
+const (
+	Up Direction = iota
+	Down
+)
+
+// A Fault affects the data of one direction. The zero Fault has no effect.
+type Fault struct {
+	// Delay is the time that each piece of data waits.
+	Delay time.Duration
+	// Piece is the largest size of a piece. 0: no limit.
+	Piece int
+	// Most is the number of bytes after which a connection is cut. 0: no limit.
+	Most int
+	// Mute holds all data back until the fault is healed or the connection ends.
+	Mute bool
+}
+
+// An injected fault is healed when the channel is closed.
+type injected struct {
+	Fault
+	healed chan struct{}
+}
+
+// Inject lets data of one direction suffer a fault until heal is called, once. It replaces the
+// fault that the direction has.
+func (w *Wire) Inject(d Direction, f Fault) (heal func()) {
+	present := &injected{f, make(chan struct{})}
+	w.suffer(d, present)
+	return func() {
+		w.suffer(d, nil)
+		close(present.healed)
+	}
+}
+
+func (w *Wire) suffer(d Direction, f *injected) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.faults[d] = f
+}
+
+// A flow is the data of a link in one direction.
+type flow struct {
+	*link
+	direction Direction
+	to        net.Conn
+	fault     *injected // the last one
+	used      int       // number of bytes passed under it
+}
+
+// write passes data on as the fault of its direction allows. It reports whether all has passed.
+func (f *flow) write(data []byte) bool {
+	for len(data) > 0 {
+		f.wire.mu.Lock()
+		fault := f.wire.faults[f.direction]
+		f.wire.mu.Unlock()
+		if fault == nil {
+			fault = new(injected)
+		}
+		if fault != f.fault {
+			f.fault, f.used = fault, 0
+		}
+		if fault.Mute {
+			select {
+			case <-f.ended:
+				return false
+			case <-fault.healed:
+				continue
+			}
+		}
+		n := len(data)
+		if fault.Piece > 0 {
+			n = min(n, fault.Piece)
+		}
+		if fault.Most > 0 {
+			n = min(n, fault.Most-f.used)
+		}
+		select {
+		case <-time.After(fault.Delay):
+		case <-f.ended:
+			return false
+		}
+		f.used += n
+		if _, err := f.to.Write(data[:n]); err != nil || fault.Most > 0 && f.used >= fault.Most {
+			return false
+		}
+		data = data[n:]
+	}
+	return true
 }

@@ -3,13 +3,21 @@ package stores
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
 	"reflect"
+	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // Sample returns a row with a holder.
@@ -89,5 +97,156 @@ func Fail(t testing.TB, s leasestore.Store, parts ...string) {
 				t.Errorf("call %d: %v; want an error with %q and without the password", i, err, part)
 			}
 		}
+	}
+}
+
+// A Dial opens the connections of a client.
+type Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// A Backend is a store with the keys of package kvassigner on servers of its own.
+type Backend struct {
+	Servers []*testserver.Server
+	// Dial opens the connections of handles. Nil: directly.
+	Dial Dial
+	// Ready waits until all servers serve after a restart. Nil: they do when Restart returns.
+	Ready func(t testing.TB, servers ...*testserver.Server)
+	// Open opens a namespace by a client of one server.
+	Open func(t *testing.T, s *testserver.Server, dial Dial, namespace string) leasestore.Store
+}
+
+// Namespaces returns a func that opens empty namespaces. Each handle is connected to the next
+// server, and Kill kills the servers in turn.
+func (b *Backend) Namespaces() func(t *testing.T) assignertest.StoreFixture {
+	var names, handles, kills atomic.Int64
+	return func(t *testing.T) assignertest.StoreFixture {
+		return b.namespace(t, fmt.Sprint("namespace.", names.Add(1)), &handles, &kills)
+	}
+}
+
+func (b *Backend) namespace(t *testing.T, name string, handles, kills *atomic.Int64) assignertest.StoreFixture {
+	dial := b.Dial
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	open := func(name string, dial Dial) leasestore.Store {
+		return b.Open(t, b.Servers[int(handles.Add(1))%len(b.Servers)], dial, name)
+	}
+	restart := func(t *testing.T, servers ...*testserver.Server) {
+		for _, s := range servers {
+			s.Restart()
+		}
+		if b.Ready != nil {
+			b.Ready(t, b.Servers...)
+		}
+	}
+	return assignertest.StoreFixture{
+		Handle:  func() leasestore.Store { return open(name, dial) },
+		Other:   func(name string) leasestore.Store { return open(name, dial) },
+		Through: func(w *assignertest.Wire) leasestore.Store { return open(name, w.Dial) },
+		Down: func(t *testing.T) (up func()) {
+			for _, s := range b.Servers {
+				s.Kill9()
+			}
+			return func() { restart(t, b.Servers...) }
+		},
+		Kill: func(t *testing.T) {
+			s := b.Servers[int(kills.Add(1))%len(b.Servers)]
+			s.Kill9()
+			restart(t, s)
+		},
+	}
+}
+
+func assign(t *testing.T, s leasestore.Store) (assigner.Lease, error) {
+	return assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+}
+
+// ACopyIsQuarantined checks that a claim on a copy of the store's data, such as a backup that was
+// restored, is quarantined. copied makes the copy, and returns the store on it.
+func ACopyIsQuarantined(t *testing.T, s leasestore.Store, copied func() leasestore.Store) {
+	t.Helper()
+	l, err := assign(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity := Status(t, s).Identity
+	s = copied()
+	if got := Status(t, s).Identity; got == identity {
+		t.Errorf("the copy has the identity %q of the original", got)
+	}
+	_, err = assign(t, s)
+	if !errors.Is(err, assigner.ErrQuarantined) || !strings.Contains(err.Error(), identity) ||
+		strings.Contains(err.Error(), fmt.Sprintf("worker %d ", l.Grant().WorkerID)) {
+		t.Errorf("Assign on a copy: %v; want a quarantine that names %q", err, identity)
+	}
+}
+
+// ALostNodeForgetsNoFence renews a lease three times, and checks its row. kill is called before the
+// second renewal.
+func ALostNodeForgetsNoFence(t *testing.T, s leasestore.Store, kill func()) {
+	t.Helper()
+	l, err := assign(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	identity := Status(t, s).Identity
+	for i := range 3 {
+		limit := l.Grant().Limit
+		if i == 1 {
+			kill()
+		}
+		testkit.Succeeds(t, "a renewal", func() error { return l.Renew(t.Context(), limit, limit+10) })
+		row := Load(t, s, l.Grant().WorkerID)
+		if row.Fence != l.Grant().Limit || row.Fence < limit+10 {
+			t.Errorf("row %+v, want fence %d, above %d", row, l.Grant().Limit, limit)
+		}
+	}
+	if got := Status(t, s).Identity; got != identity {
+		t.Errorf("identity %q afterwards, was %q", got, identity)
+	}
+}
+
+// ItsIdentityStays checks the status of a durable store, whose identity matches a pattern and
+// outlives a crash of its server.
+func ItsIdentityStays(t *testing.T, s leasestore.Store, server *testserver.Server, pattern string) (identity string) {
+	t.Helper()
+	first := Status(t, s)
+	if time.Since(first.Now).Abs() > 10*time.Second || first.Lossy || len(first.Faults) > 0 || !regexp.MustCompile(pattern).MatchString(first.Identity) {
+		t.Errorf("status %+v, want a durable store whose identity matches %s", first, pattern)
+	}
+	server.Kill9()
+	server.Restart()
+	if got := Status(t, s).Identity; got != first.Identity {
+		t.Errorf("identity %q after a crash, was %q", got, first.Identity)
+	}
+	return first.Identity
+}
+
+// ListHasAllFolders checks that List returns the rows of all folders of an empty store, of several
+// pages if more rows and long owners make them, and not the rows of its neighbours.
+func ListHasAllFolders(t *testing.T, s leasestore.Store, more int64, owner string, neighbours ...leasestore.Store) {
+	t.Helper()
+	for _, n := range neighbours {
+		Create(t, n, leasestore.Row{WorkerID: 7, Version: 1}, time.Hour)
+	}
+	if rows, err := s.List(t.Context()); err != nil || len(rows) > 0 {
+		t.Errorf("List of an empty store: %+v, %v", rows, err)
+	}
+	want := map[int64]bool{0: true, 999: true, 1000: true, 123_456_789: true}
+	for workerID := range more {
+		want[2000+workerID] = true
+	}
+	for workerID := range want {
+		Create(t, s, leasestore.Row{WorkerID: workerID, Version: 1, Owner: fmt.Sprint(workerID, owner)}, time.Hour)
+	}
+	rows, err := s.List(t.Context())
+	if err != nil || len(rows) != len(want) {
+		t.Fatalf("List: %d rows, %v; want %d", len(rows), err, len(want))
+	}
+	for _, row := range rows {
+		if !want[row.WorkerID] || row.Owner != fmt.Sprint(row.WorkerID, owner) {
+			t.Errorf("List: row %d of %.20s, twice or with another owner", row.WorkerID, row.Owner)
+		}
+		delete(want, row.WorkerID)
 	}
 }

@@ -5,7 +5,11 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,6 +20,7 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
 )
 
@@ -47,6 +52,27 @@ type Database struct {
 	Hides bool
 }
 
+// OnServer returns a Database whose databases lie on one server, whose first one has a name.
+func OnServer(s *testserver.Server, first string, open func(t *testing.T, dsn string) *sqlx.DB) Database {
+	var databases atomic.Int64
+	return Database{
+		Empty: func(t *testing.T) (*sqlx.DB, string) {
+			name := fmt.Sprintf("test%d", databases.Add(1))
+			Exec(t, open(t, s.DSN()), "CREATE DATABASE "+name)
+			at := strings.LastIndex(s.DSN(), first)
+			dsn := s.DSN()[:at] + name + s.DSN()[at+len(first):]
+			return open(t, dsn), dsn
+		},
+		Open: open,
+		Down: func(*testing.T, string) (up func()) {
+			s.Kill9()
+			return func() { s.Restart() }
+		},
+		Kills: true,
+		Addr:  s.Addr(),
+	}
+}
+
 // A storeCase is a case of a suite.
 type storeCase struct {
 	name string
@@ -68,6 +94,16 @@ func (b Database) Applied(t *testing.T) (db *sqlx.DB, dsn string) {
 	db, dsn = b.Empty(t)
 	Apply(t, db)
 	return db, dsn
+}
+
+// Opened returns a handle, and closes it when the test ends. Its server may be gone by then.
+func Opened(t *testing.T, db *sqlx.DB, err error) *sqlx.DB {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
 }
 
 // Apply creates the tables, and ends the test on an error.
@@ -92,6 +128,14 @@ func Exec(t *testing.T, db *sqlx.DB, statements ...string) {
 			t.Fatalf("%s: %v", s, err)
 		}
 	}
+}
+
+// Session returns a handle with just one connection, on which it has run the statements.
+func Session(t *testing.T, db *sqlx.DB, statements ...string) *sqlx.DB {
+	t.Helper()
+	db.SetMaxOpenConns(1)
+	Exec(t, db, statements...)
+	return db
 }
 
 // Get returns the only value that a query finds.
@@ -224,6 +268,70 @@ func WantError(t *testing.T, err, sentinel error, parts ...string) {
 	for _, part := range append(parts, strings.ToLower(sentinel.Error())) {
 		if !strings.Contains(text, strings.ToLower(part)) {
 			t.Errorf("error %q, want %q in it", err, part)
+		}
+	}
+}
+
+// RefusedFor checks that every assigner rejects a handle, also with AllowUndurable. db connects to
+// the same tables.
+func RefusedFor(t *testing.T, db, handle *sqlx.DB, parts ...string) {
+	t.Helper()
+	for name, use := range Kinds(handle) {
+		Assign(t, Kinds(db)[name](sqlassigner.Config{})) // namespace, pin and key are there
+		for _, cfg := range []sqlassigner.Config{{}, Undurable} {
+			Refused(t, use(cfg), leasestore.ErrNotDurable, parts...)
+		}
+	}
+}
+
+// CheckUndurable checks that a database with these faults is refused, and that AllowUndurable turns
+// each into a warning.
+func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
+	t.Helper()
+	for _, a := range []assigner.Assigner{Disposable(db), Sticky(db)} {
+		Refused(t, a, leasestore.ErrNotDurable, " has "+strings.Join(faults, ", ")+":", "AllowUndurable")
+	}
+	var log testkit.Recorder
+	Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{AllowUndurable: true, Logger: log.TextLogger()}))
+	status, err := LeaseStore(db).Status(t.Context())
+	if err != nil || !slices.Equal(status.Faults, faults) {
+		t.Errorf("faults %q, want %q: %v", status.Faults, faults, err)
+	}
+	Refused(t, Beside(db), leasestore.ErrNotDurable, append(faults, "AllowUndurable")...)
+	Assign(t, Kinds(db)["Leased"](Undurable))
+	texts := log.Read()
+	if len(texts) != len(faults) {
+		t.Errorf("log %q, want %d warnings", texts, len(faults))
+		return
+	}
+	for i, fault := range faults {
+		quoted := strconv.Quote(fault)
+		if !strings.HasPrefix(texts[i], `level=WARN msg="sqlassigner: `) || !strings.Contains(texts[i], quoted[1:len(quoted)-1]) {
+			t.Errorf("log %q, want a warning of %q", texts[i], fault)
+		}
+	}
+}
+
+// A Denial is a handle that no assigner gets a worker ID over: the error is Is, and its text has
+// Says.
+type Denial struct {
+	DSN  string
+	Is   error
+	Says string
+}
+
+// Denied checks the errors of assigners on handles whose DSNs have a password with hunter2 in it,
+// which no error shows.
+func Denied(t *testing.T, open func(t *testing.T, dsn string) *sqlx.DB, denials []Denial) {
+	t.Helper()
+	for _, d := range denials {
+		passes := errors.Is(d.Is, sqlassigner.ErrUnreachable) || errors.Is(d.Is, leasestore.ErrNotDurable)
+		for _, use := range Kinds(open(t, d.DSN)) {
+			if passes {
+				RefusedForNow(t, use, d.Is, d.Says)
+			} else {
+				Refused(t, use(sqlassigner.Config{}), d.Is, d.Says)
+			}
 		}
 	}
 }

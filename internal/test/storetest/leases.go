@@ -165,3 +165,38 @@ func wantFence(t *testing.T, s leasestore.Store, l assigner.Lease, version int64
 		t.Errorf("row %+v; want fence %d, version %d: %v", row, g.Limit, version, err)
 	}
 }
+
+// openTransaction takes worker IDs over a connection that is inside a transaction. A grant is gone
+// when that ends, and the next process gets the same: 60,000 of 60,000 IDs were equal.
+func openTransaction(t *testing.T, b Database) {
+	db, dsn := b.Applied(t)
+	RefusedFor(t, db, b.Inside(t, dsn), "inside a transaction", "BeginTx")
+}
+
+// transactionBegins has a holder's connection begin a transaction. If a renewal succeeds, other
+// connections see it.
+func transactionBegins(t *testing.T, b Database) {
+	db, dsn := b.Applied(t)
+	mine := b.Open(t, dsn)
+	mine.SetMaxOpenConns(1)
+	l := Assign(t, Leased(mine))
+	before := l.Grant()
+	Exec(t, mine, "BEGIN")
+	err := l.Renew(t.Context(), before.Limit, before.Limit+100)
+	if err != nil && l.Grant() != before {
+		t.Errorf("grant %+v after a Renew that failed, want %+v", l.Grant(), before)
+	}
+	wantFence(t, LeaseStore(db), l, 1)
+	if err == nil { // a driver or pooler has dropped the connection
+		return
+	}
+	for _, err := range []error{err, l.Release(t.Context(), 0), leasestore.Recover(t.Context(), LeaseStore(mine), time.Hour)} {
+		WantError(t, err, leasestore.ErrNotDurable, "inside a transaction")
+	}
+	Exec(t, mine, "COMMIT") // the transaction is still the caller's, and nothing was written in it
+	wantFence(t, LeaseStore(mine), l, 1)
+	limit := l.Grant().Limit
+	if err := errors.Join(l.Renew(t.Context(), limit, limit+100), l.Release(t.Context(), 0)); err != nil {
+		t.Errorf("Renew and Release after the transaction: %v", err)
+	}
+}

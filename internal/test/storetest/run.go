@@ -27,7 +27,6 @@ func Run(t *testing.T, b Database) {
 		{"LeasesOutliveAnOutage", false, outlive},
 		{"DisposableConforms", false, disposableConforms},
 		{"StickyConforms", false, stickyConforms},
-		{"Processes", false, processes},
 		{"SourcesShareTheNumbers", false, shareTheNumbers},
 		{"LeasesBesideNodesBeginAboveThem", false, leasesBesideNodes},
 		{"LeasesBesideNodesOfAnotherLayout", true, besideAnotherLayout},
@@ -107,50 +106,24 @@ func waits(t *testing.T, log *testkit.Recorder, call func() error, help func()) 
 }
 
 func disposableConforms(t *testing.T, b Database) {
-	assignertest.Run(t, func(t *testing.T) assignertest.AssignerFixture {
-		db, _ := b.Applied(t)
-		return assignertest.AssignerFixture{
-			Assigner:  func(string) assigner.Assigner { return Disposable(db) },
-			Guarantee: assigner.GuaranteeFresh,
-			Pinned:    true,
-			Delete: func(t *testing.T, workerID int64) {
-				Exec(t, db, fmt.Sprintf("DELETE FROM WORKER_NODE WHERE ID = %d", workerID))
-			},
-		}
-	})
+	b.conforms(t, assigner.GuaranteeFresh, "WORKER_NODE WHERE ID", func(db *sqlx.DB, _ string) assigner.Assigner { return Disposable(db) })
 }
 
 func stickyConforms(t *testing.T, b Database) {
-	assignertest.Run(t, func(t *testing.T) assignertest.AssignerFixture {
-		db, _ := b.Applied(t)
-		return assignertest.AssignerFixture{
-			Assigner:  func(key string) assigner.Assigner { return sqlassigner.Sticky(db, key, sqlassigner.Config{}) },
-			Guarantee: assigner.GuaranteeSticky,
-			Reusable:  true,
-			Pinned:    true,
-			Delete: func(t *testing.T, workerID int64) {
-				Exec(t, db, fmt.Sprintf("DELETE FROM WORKER_STICKY WHERE WORKER_ID = %d", workerID))
-			},
-		}
+	b.conforms(t, assigner.GuaranteeSticky, "WORKER_STICKY WHERE WORKER_ID", func(db *sqlx.DB, key string) assigner.Assigner {
+		return sqlassigner.Sticky(db, key, sqlassigner.Config{})
 	})
 }
 
-// processes starts processes twice, which end without a release. Keys lead to the same worker IDs
-// again. Leases have not expired when the second ones start.
-func processes(t *testing.T, b Database) {
-	_, dsn := b.Applied(t)
-	const n = 21
-	keyed := func(i int) bool { return i%3 == 0 }
-	arg := func(i int) string {
-		return [...]string{fmt.Sprint("orders-", i), "Disposable", "Leased"}[i%3] + " " + dsn
-	}
-	first, second := takeAtOnce(t, n, arg), takeAtOnce(t, n, arg)
-	for i, w := range second {
-		if keyed(i) != (w == first[i]) || !keyed(i) && slices.Contains(first, w) {
-			t.Errorf("workers %v at the first start, %v at the second; want the same for those with keys alone", first, second)
-			break
+func (b Database) conforms(t *testing.T, g assigner.Guarantee, rows string, open func(db *sqlx.DB, key string) assigner.Assigner) {
+	assignertest.Run(t, func(t *testing.T) assignertest.AssignerFixture {
+		db, _ := b.Applied(t)
+		return assignertest.AssignerFixture{
+			Assigner:  func(key string) assigner.Assigner { return open(db, key) },
+			Guarantee: g, Reusable: g == assigner.GuaranteeSticky, Pinned: true,
+			Delete: func(t *testing.T, workerID int64) { Exec(t, db, fmt.Sprintf("DELETE FROM %s = %d", rows, workerID)) },
 		}
-	}
+	})
 }
 
 // javaRow is the statement of the original's mapper, which knows nothing of the tables beside
@@ -212,11 +185,32 @@ func applyGroups(t *testing.T, b Database) {
 	}
 }
 
-// leasedCreates has processes that start at once create the tables. Afterwards a missing table
+// TakeAtOnce has n assigners, with a handle each as processes have, take a worker ID at once, and
+// checks that all differ.
+func TakeAtOnce(t *testing.T, n int, timeout time.Duration, open func(i int) assigner.Assigner) {
+	t.Helper()
+	assigners, workers := make([]assigner.Assigner, n), make([]int64, n)
+	for i := range assigners {
+		assigners[i] = open(i)
+	}
+	testkit.Together(n, func(i int) {
+		l, err := TryAssign(t, assigners[i], timeout)
+		if err != nil {
+			t.Errorf("Assign %d: %v", i, err)
+			return
+		}
+		workers[i] = l.Grant().WorkerID
+	})
+	if different := len(slices.Compact(slices.Sorted(slices.Values(workers)))); different != n {
+		t.Errorf("workers %v, %d different ones, want %d", workers, different, n)
+	}
+}
+
+// leasedCreates has assigners that start at once create the tables. Afterwards a missing table
 // stays missing.
 func leasedCreates(t *testing.T, b Database) {
 	db, dsn := b.Empty(t)
-	takeAtOnce(t, 6, func(int) string { return "creates " + dsn })
+	TakeAtOnce(t, 6, time.Minute, func(int) assigner.Assigner { return sqlassigner.Leased(b.Open(t, dsn), namespace) })
 	Refused(t, Disposable(db), sqlassigner.ErrTableMissing, "schema.Nodes")
 	a := sqlassigner.Leased(db, namespace)
 	Assign(t, a)

@@ -12,7 +12,6 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/faultconn"
-	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
@@ -25,6 +24,18 @@ func sources() map[string]func(*sqlx.DB, sqlassigner.Config) segment.Source {
 		"leaf_alloc":   sqlassigner.LeafSource,
 		"tiny_id_info": sqlassigner.TinyIDSource,
 	}
+}
+
+// Child is for TestMain: it does not return in a process that RunSegments has started.
+func Child(open func(dsn string) (*sqlx.DB, error)) {
+	segmenttest.Child(func(arg string) (segment.Source, error) {
+		table, dsn, _ := strings.Cut(arg, " ")
+		db, err := open(dsn)
+		if err != nil {
+			return nil, err
+		}
+		return sources()[table](db, sqlassigner.Config{}), nil
+	})
 }
 
 // javaTables create the tables of Leaf and TinyId with their columns.
@@ -125,46 +136,36 @@ func deltaChanges(t *testing.T, db *sqlx.DB) {
 }
 
 // javaProcesses takes ranges with the statements of Leaf and TinyId between ranges of the sources.
+// All follow each other.
 func javaProcesses(t *testing.T, db *sqlx.DB) {
 	db.MustExec("INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('mixed', ?, 50)", int64(math.MinInt64))
 	db.MustExec("INSERT INTO tiny_id_info (id, biz_type, begin_id, max_id, step, delta, remainder) VALUES (1000, 'mixed', 7, 7, 50, 2, 1)")
-	var all idset.Set // of Leaf
 	leaf, tinyID := sqlassigner.LeafSource(db, sqlassigner.Config{}), sqlassigner.TinyIDSource(db, sqlassigner.Config{})
-	var odd idset.Set // of TinyId
-	take := func(source segment.Source, all *idset.Set) {
-		r, err := source.Advance(t.Context(), "mixed", 125)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for id := r.First; id <= r.Last; id += r.Delta {
-			all.Once(t, id)
+	want := func(source segment.Source, first, last int64) {
+		t.Helper()
+		if r, err := source.Advance(t.Context(), "mixed", 125); err != nil || r.First != first || r.Last != last {
+			t.Fatalf("range %v, %v, want %d to %d", r, err, first, last)
 		}
 	}
-	for range 10 {
-		take(leaf, &all)
+	for next, last := int64(1), int64(7); next < 1751; next, last = next+175, last+300 {
+		want(leaf, next, next+124)
 		tx := db.MustBegin()
 		tx.MustExec("UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = 'mixed'")
-		var next, version, last int64
-		if err := errors.Join(tx.Get(&next, "SELECT max_id FROM leaf_alloc WHERE biz_tag = 'mixed'"), tx.Commit()); err != nil {
-			t.Fatal(err)
-		}
-		for id := next - 50; id < next; id++ {
-			all.Once(t, id)
+		var end int64 // after the range of the Java process
+		if err := errors.Join(tx.Get(&end, "SELECT max_id FROM leaf_alloc WHERE biz_tag = 'mixed'"), tx.Commit()); err != nil || end != next+175 {
+			t.Fatalf("max_id %d in leaf_alloc, %v, want %d", end, err, next+175)
 		}
 
-		take(tinyID, &odd)
-		if err := db.QueryRow("SELECT max_id, version FROM tiny_id_info WHERE biz_type = 'mixed'").Scan(&last, &version); err != nil {
-			t.Fatal(err)
+		want(tinyID, last+2, last+250)
+		var version int64
+		if err := db.QueryRow("SELECT max_id, version FROM tiny_id_info WHERE biz_type = 'mixed'").Scan(&end, &version); err != nil || end != last+250 {
+			t.Fatalf("max_id %d in tiny_id_info, %v, want %d", end, err, last+250)
 		}
 		db.MustExec("UPDATE tiny_id_info SET max_id = ?, version = version + 1 WHERE id = 1000 AND max_id = ? AND version = ? AND biz_type = 'mixed'",
-			last+50, last, version)
-		for id := last + 2 - last%2; id <= last+50; id += 2 {
-			odd.Once(t, id)
-		}
+			end+50, end, version)
 	}
-	const end = "SELECT CONCAT((SELECT max_id FROM leaf_alloc WHERE biz_tag = 'mixed'), ' ', max_id, ' ', version) FROM tiny_id_info WHERE biz_type = 'mixed'"
-	if got := Get[string](t, db, end); got != "1751 3007 20" { // a version for each range
-		t.Errorf("max_id of Leaf, of TinyId, and version: %s, want 1751 3007 20", got)
+	if version := Get[int](t, db, "SELECT version FROM tiny_id_info WHERE biz_type = 'mixed'"); version != 20 {
+		t.Errorf("version %d, want one for each of 20 ranges", version)
 	}
 }
 

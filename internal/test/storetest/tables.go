@@ -89,35 +89,34 @@ func temporaryTables(t *testing.T, b Database) {
 	}
 	db, _ := b.Applied(t)
 	db.SetMaxOpenConns(1)
-	t.Run("ID_SEGMENT", func(t *testing.T) {
-		source := sqlassigner.SegmentSource(db, sqlassigner.Config{})
-		before, err := source.Advance(t.Context(), "orders", 1)
-		Exec(t, db, fmt.Sprintf(copied, "ID_SEGMENT"), fmt.Sprintf(hides, "ID_SEGMENT"))
-		after, errHidden := source.Advance(t.Context(), "orders", 1)
-		switch {
-		case b.Hides:
-			WantError(t, errHidden, leasestore.ErrNotDurable, "table ID_SEGMENT is TEMPORARY")
-		case err != nil || errHidden != nil || after.First != before.First+1:
-			t.Errorf("ranges %+v and %+v, beside a temporary table: %v, %v", before, after, err, errHidden)
+	take := func(name string, cfg sqlassigner.Config) (int64, error) {
+		if name == "SegmentSource" {
+			r, err := sqlassigner.SegmentSource(db, cfg).Advance(t.Context(), "orders", 1)
+			return r.First, err
 		}
-		Exec(t, db, "DROP TABLE ID_SEGMENT", "DROP TABLE COPIED")
-	})
-	for name, tables := range ownTables() {
+		l, err := TryAssign(t, Kinds(db)[name](cfg), 5*time.Second)
+		if err != nil {
+			return 0, err
+		}
+		return l.Grant().WorkerID, nil
+	}
+	all := ownTables()
+	all["SegmentSource"] = []string{"ID_SEGMENT"}
+	for name, tables := range all {
 		for _, table := range tables {
 			for _, cfg := range []sqlassigner.Config{{}, Undurable} {
 				t.Run(name+" "+table, func(t *testing.T) {
-					a := Kinds(db)[name](cfg)
-					before := Assign(t, a)
+					before, errBefore := take(name, cfg)
 					Exec(t, db, fmt.Sprintf(copied, table), fmt.Sprintf(hides, table))
-					l, err := TryAssign(t, a, 5*time.Second)
+					after, err := take(name, cfg)
 					if rows := Get[int](t, db, "SELECT COUNT(*) FROM "+table); rows > 0 {
 						t.Errorf("%d rows in the temporary table", rows)
 					}
 					switch {
 					case b.Hides:
 						WantError(t, err, leasestore.ErrNotDurable, "table "+table+" is TEMPORARY")
-					case err != nil || l.Grant().WorkerID == before.Grant().WorkerID && name != "Sticky":
-						t.Errorf("beside a temporary table: %v, %v; want the table that it hides", l, err)
+					case errBefore != nil || err != nil || (after == before) != (name == "Sticky"):
+						t.Errorf("%d, %v, and beside a temporary table %d, %v; want the table that it hides", before, errBefore, after, err)
 					}
 					Exec(t, db, "DROP TABLE "+table, "DROP TABLE COPIED")
 				})

@@ -3,12 +3,16 @@
 package testkit
 
 import (
+	"errors"
 	"io"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // Close returns c, and closes it when the test ends. It ends the test if err is not nil, and fails
@@ -66,4 +70,47 @@ func Waits(f func()) (waits bool, wait func()) {
 	})
 	Yield()
 	return !returned.Load(), wg.Wait
+}
+
+// Patience is how long anything may take that the machine alone decides about.
+const Patience = 3 * time.Minute
+
+const interval = 5 * time.Millisecond
+
+// Until returns once happened returns true. It ends the test with the name of the event if that has
+// not happened within Patience.
+func Until(t testing.TB, event string, happened func() bool) {
+	t.Helper()
+	Succeeds(t, event, func() error {
+		if happened() {
+			return nil
+		}
+		return errors.New("not yet")
+	})
+}
+
+// Succeeds repeats a call until it returns nil. It ends the test with the name of the event and the
+// last error if the call has not succeeded within Patience.
+func Succeeds(t testing.TB, event string, call func() error) {
+	t.Helper()
+	deadline := time.After(Patience)
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for err := call(); err != nil; err = call() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("%s: not within %v: %v", event, Patience, err)
+		}
+	}
+}
+
+// Scaled returns n, or a tenth of it in short mode and under the race detector, which makes every
+// atomic operation a call.
+func Scaled(n int) int {
+	info, ok := debug.ReadBuildInfo()
+	if testing.Short() || ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		return n / 10
+	}
+	return n
 }

@@ -1,16 +1,31 @@
+// Package testserver starts private servers for tests: databases, stores of keys and values, and
+// the Kubernetes API.
+//
+// Every server keeps its data in its own temporary folder, and listens on a free loopback port. It
+// stops at the end of the test that started it; on Linux it does not outlive the test process. The
+// package neither starts nor touches system services, and reads no settings of the machine.
+//
+// If the program of a server is not installed, the test is skipped with a line that begins with
+// "testserver: missing:", so that a run can list the skipped tests. With CI=true in the environment
+// the test fails instead: a skip would look like a success there.
 package testserver
 
 import (
 	"bytes"
 	"cmp"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -265,4 +280,53 @@ func FreeAddr(t testing.TB) string {
 	}
 	t.Fatalf("testserver: no free port from %d to %d: %v", lowest, lowest+count-1, err)
 	return ""
+}
+
+// patience bounds a look at a server that may not be ready.
+const patience = time.Second
+
+// answers returns a func that sends a message to a server, and returns an error unless the answer
+// matches a pattern.
+func answers(message, pattern string) func(addr string) error {
+	want := regexp.MustCompile("(?s)" + pattern)
+	return func(addr string) error {
+		conn, err := net.DialTimeout("tcp", addr, patience)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		_, err = io.WriteString(conn, message)
+		answer, buffer := "", make([]byte, 4096)
+		for n := 0; err == nil && !want.MatchString(answer); answer += string(buffer[:n]) {
+			n, err = conn.Read(buffer)
+		}
+		if !want.MatchString(answer) {
+			return fmt.Errorf("answer %q to %q, want %s: %w", answer, message, pattern, err)
+		}
+		return nil
+	}
+}
+
+// serves returns an error unless a URL has the status 200 and a body that contains want.
+func serves(url, token, want string) error {
+	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	request, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+token)
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	body, err := io.ReadAll(answer.Body)
+	if err = errors.Join(err, answer.Body.Close()); err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
+		return fmt.Errorf("GET %s: %s: %s", url, answer.Status, body)
+	}
+	return nil
 }

@@ -99,7 +99,7 @@ func RedisReplica(t testing.TB, of *Server, args ...string) *Server {
 // it a second after it is gone. Start the replicas before.
 func RedisSentinel(t testing.TB, primary *Server) *Server {
 	t.Helper()
-	s := start(t, kind{
+	return start(t, kind{
 		name:     "Redis Sentinel",
 		programs: []string{"redis-server", "valkey-server"},
 		apt:      "redis-server",
@@ -108,10 +108,8 @@ func RedisSentinel(t testing.TB, primary *Server) *Server {
 				"sentinel down-after-milliseconds uidring 1000\nsentinel failover-timeout uidring 3000\n", s.port(), s.dir, primary.port())
 		},
 		command: func(s *Server) []string { return []string{s.path("conf"), "--sentinel"} },
-		ready:   redis("PING", `^\+PONG`),
+		ready:   redis("INFO sentinel", "status=ok.*slaves=[1-9]"),
 	}, nil)
-	await(t, []*Server{s}, redis("INFO sentinel", "status=ok.*slaves=[1-9]"))
-	return s
 }
 
 // RedisCluster starts n Redis servers as a cluster, each with a part of the slots.

@@ -5,13 +5,127 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/schema"
 )
+
+func mysqlDialect() dialect {
+	return dialect{
+		name:   "MySQL",
+		client: "uidring schema mysql %s | mysql your_database",
+		files:  schema.MySQL,
+		quote:  "`",
+		// MySQL shows only tables that the user may see; statements that use others fail later.
+		relations: "SELECT TABLE_NAME AS name, 1 AS place, @@lower_case_table_names > 0 AS folded FROM information_schema.TABLES " +
+			"WHERE TABLE_SCHEMA = DATABASE() AND LOWER(TABLE_NAME) IN (?)",
+		// A timestamp column converts from the time zone of the session; a datetime column does
+		// not. Without the hint, an UPDATE of a row of a small table may scan the index of
+		// EXPIRES_AT, and misses the row if another UPDATE moves its entry back meanwhile, at an
+		// isolation level without gap locks.
+		times: strings.NewReplacer("{key}", "FORCE INDEX (PRIMARY)", "{folded}", "LOWER(RTRIM(NAMESPACE))",
+			"{now}", "CURRENT_TIMESTAMP", "{today}", "UTC_DATE()", "{utc}", "UTC_TIMESTAMP(6)",
+			"{later}", "UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND",
+			"{clock}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
+			"{expires}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', EXPIRES_AT)"),
+		diagnose:  diagnoseMySQL,
+		idle:      mysqlIdle,
+		permanent: mysqlPermanent,
+		status:    mysqlStatus,
+	}
+}
+
+// mysqlPermanent returns an error for a table that is temporary on this connection. The server does
+// not list such tables, and a qualified name does not help. No statement may come between this
+// check and the write.
+func mysqlPermanent(ctx context.Context, conn *sqlx.Conn, group []table) error {
+	for _, t := range group {
+		row, err := conn.QueryRowxContext(ctx, "SHOW CREATE TABLE "+t.full).SliceScan()
+		if sentinel := diagnoseMySQL(err).sentinel; sentinel == ErrTableMissing || sentinel == ErrAccessDenied {
+			continue // statements that use it fail later
+		}
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(fmt.Sprintf("%s", row[1]), "CREATE TEMPORARY") {
+			return notDurable("table %s is TEMPORARY here, so that no other connection sees its rows: drop it", t.name)
+		}
+	}
+	return nil
+}
+
+// mysqlIdle reads in_transaction from MariaDB, which executes the comment. MySQL has no such
+// variable, but inside a transaction it rejects setting the isolation level of the next one.
+// mysqlIdle sets the session's own level, which changes nothing.
+func mysqlIdle(ctx context.Context, conn *sqlx.Conn) error {
+	row := conn.QueryRowxContext(ctx, "SELECT @@session.autocommit /*M!, @@in_transaction */")
+	columns, err := row.Columns()
+	if err != nil {
+		return err
+	}
+	autocommit, inside := "", ""
+	if err := row.Scan([]any{&autocommit, &inside}[:len(columns)]...); err != nil {
+		return err
+	}
+	switch {
+	case !isOn(autocommit):
+		return notDurable("the handle gave a connection with autocommit=0 (allowed: 1): the end of the connection would take a " +
+			"worker ID back; leave autocommit on, in the DSN and in each session")
+	case inside == "":
+		_, err := conn.ExecContext(ctx, "SET @@transaction_isolation = @@session.transaction_isolation")
+		return mysqlBusy(err)
+	case isOn(inside):
+		return openTransaction()
+	}
+	return nil
+}
+
+// mysqlBusy replaces MySQL's error for setting the isolation level inside a transaction.
+func mysqlBusy(err error) error {
+	const inProgress = 1568
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == inProgress {
+		return openTransaction()
+	}
+	return err
+}
+
+var mysqlErrors = map[uint16]diagnosis{
+	1213: collision, 1020: collision, // deadlock, row changed since it was read
+	1205: {passes: true, undone: true, advice: "another session holds a lock"},
+	1290: readOnly, 1792: readOnly, 1836: readOnly, // the server, the transaction, or the server while it is switched over
+	1040: noConnection, 1203: noConnection, // too many connections, of the user
+	1047: unreachable, 1053: unreachable, 1927: unreachable, // not ready, shutting down, connection killed
+	1044: noRightOrDatabase, 1045: noLogin, 1698: noLogin, 1142: noRight, 1143: noRight, // password, plugin, table, column
+	1049: noDatabase, 1146: noTable,
+	1062: duplicate, 1176: keyMissing,
+	1193: noVariable,
+}
+
+func diagnoseMySQL(err error) diagnosis {
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		if strings.Contains(strings.ToLower(e.Message), "unknown system variable") { // Dolt has one number for many errors
+			return noVariable
+		}
+		return mysqlErrors[e.Number]
+	}
+	d, known := diagnoseAny(err)
+	// If the connection is lost while the driver logs in, its Connect returns an unexported error,
+	// which its other methods turn into driver.ErrBadConn.
+	if !known && strings.HasSuffix(err.Error(), "bad connection") {
+		return unreachable
+	}
+	// Unlike others, this driver returns ErrBadConn only for statements that were not sent, and for
+	// a read-only server.
+	d.undone = d.undone || errors.Is(err, driver.ErrBadConn)
+	return d
+}
 
 func mysqlStatus(ctx context.Context, conn *sqlx.Conn, group []table, status *leasestore.Status) error {
 	known, err := mysqlVariables(ctx, conn, "SHOW SESSION VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', "+

@@ -8,12 +8,79 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
+
+var (
+	errPasses = errors.New("passes")
+	errStays  = errors.New("stays")
+)
+
+func passes(err error) bool { return errors.Is(err, errPasses) }
+
+func TestRetryRepeatsErrorsThatPass(t *testing.T) {
+	for _, tt := range []struct {
+		fails []error // the results of the first attempts; then success
+		tries int
+		want  error
+		ends  func(end func()) // at the last of fails; nil: the context does not end
+	}{
+		{nil, 1, nil, nil},
+		{[]error{errPasses, errPasses}, 3, nil, nil},
+		{[]error{errStays}, 1, errStays, nil},
+		{[]error{errPasses, errPasses, errStays}, 3, errStays, nil},
+		// An attempt that fails for lack of time does not hide the cause of the attempt before it.
+		{[]error{errPasses, fmt.Errorf("driver: %w", context.Canceled)}, 2, errPasses, func(end func()) { end() }},
+		{[]error{errPasses, fmt.Errorf("%w: %w", errPasses, os.ErrDeadlineExceeded)}, 2, errPasses, func(end func()) { time.AfterFunc(1, end) }},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			calls := 0
+			tries, err := retry(ctx, func() error {
+				if calls++; calls > len(tt.fails) {
+					return nil
+				}
+				if calls == len(tt.fails) && tt.ends != nil {
+					tt.ends(cancel)
+				}
+				return tt.fails[calls-1]
+			}, passes)
+			if tries != tt.tries || calls != tt.tries || err != tt.want {
+				t.Errorf("after %v: %d tries, %d calls, %v; want %d, %v", tt.fails, tries, calls, err, tt.tries, tt.want)
+			}
+		})
+	}
+}
+
+func TestRetryEndsWithTheContextAfterGrowingPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		begin := time.Now()
+		last := begin
+		tries, err := retry(ctx, func() error {
+			if pause := time.Since(last); pause > longestPause {
+				t.Errorf("pause of %v, at most %v", pause, longestPause)
+			}
+			last = time.Now()
+			return errPasses
+		}, passes)
+		// Seven pauses grow to the longest, whose mean is half of it.
+		if took := time.Since(begin); took != time.Minute || tries < 70 || tries > 300 || err != errPasses {
+			t.Errorf("%d tries in %v and %v, want about 125 in a minute and the cause", tries, took, err)
+		}
+	})
+}
 
 type stateError string
 
@@ -96,6 +163,49 @@ func TestDiagnosis(t *testing.T) {
 		}
 		if got := d.diagnose(nil); got != (diagnosis{}) {
 			t.Errorf("%s: no error is diagnosed as %+v", tt.dialect, got)
+		}
+	}
+}
+
+// The tables of MySQL about its replication exist in MariaDB, too.
+func TestRunningReplicationIsAFault(t *testing.T) {
+	opened, err := OpenMySQL(testserver.MariaDB(t, "--performance-schema=ON", "--server-id=7").DSN())
+	db := testkit.Close(t, opened, err)
+	conn, err := db.Connx(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, tt := range []struct{ statement, want string }{
+		{"SELECT 1", ""},
+		{"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1", ""},
+		{"START SLAVE SQL_THREAD", "STOP REPLICA"},
+		{"STOP SLAVE", ""},
+	} {
+		db.MustExec(tt.statement)
+		faults, err := mysqlReplication(t.Context(), conn, true)
+		if got := strings.Join(faults, ""); err != nil || (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("after %s: faults %q, want %q: %v", tt.statement, faults, tt.want, err)
+		}
+	}
+}
+
+// MariaDB has the statement that asks MySQL for its state, with another name of the variable.
+func TestMySQLAnswersInsideATransaction(t *testing.T) {
+	opened, err := OpenMySQL(testserver.MariaDB(t).DSN())
+	db := testkit.Close(t, opened, err)
+	db.SetMaxOpenConns(1)
+	for _, tt := range []struct {
+		before string
+		inside bool
+	}{
+		{"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", false}, {"START TRANSACTION", true}, {"COMMIT", false},
+		{"XA START 'a'", true}, {"XA END 'a'", true}, {"XA ROLLBACK 'a'", false},
+	} {
+		db.MustExec(tt.before)
+		_, err := db.Exec("SET @@tx_isolation = @@session.tx_isolation")
+		if err = mysqlBusy(err); (err != nil) != tt.inside || tt.inside && !errors.Is(err, leasestore.ErrNotDurable) {
+			t.Errorf("after %s: %v, want an error: %v", tt.before, err, tt.inside)
 		}
 	}
 }

@@ -1,0 +1,159 @@
+package sqlassigner
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/schema"
+)
+
+func postgresDialect() dialect {
+	return dialect{
+		name:      "PostgreSQL",
+		client:    "uidring schema postgres %s | psql your_database",
+		files:     schema.PostgreSQL,
+		quote:     `"`,
+		inSchemas: true,
+		// A process with another search_path or user may find the table in any schema. Schemas of
+		// temporary tables do not count.
+		relations: "WITH path AS (SELECT name, place FROM unnest(current_schemas(false)) WITH ORDINALITY AS p(name, place) " +
+			"WHERE left(name, 8) <> 'pg_temp_') SELECT name AS schema, '' AS name, place FROM path UNION ALL " +
+			"SELECT n.nspname, c.relname, COALESCE(path.place, 0) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace " +
+			"LEFT JOIN path ON path.name = n.nspname WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't' " +
+			"AND lower(c.relname) IN (?) ORDER BY 3, 1, 2",
+		conflict: true,
+		times: strings.NewReplacer("{key}", "", "{folded}", `LOWER(RTRIM(NAMESPACE) COLLATE "C")`, "{now}", "CURRENT_TIMESTAMP",
+			"{today}", "(CURRENT_TIMESTAMP AT TIME ZONE 'UTC')::date", "{utc}", "CURRENT_TIMESTAMP",
+			"{later}", "CURRENT_TIMESTAMP + CAST(? AS bigint) * INTERVAL '1 microsecond'",
+			"{clock}", "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)",
+			"{expires}", "CAST(EXTRACT(EPOCH FROM EXPIRES_AT) * 1000000 AS bigint)"),
+		diagnose: diagnosePostgres,
+		idle:     postgresIdle,
+		status:   postgresStatus,
+	}
+}
+
+// postgresIdle compares the transaction start times of two statements. Inside a transaction they
+// are equal; outside they differ by a round trip. The statement time is of no use: with the
+// extended protocol it is always later than the start of the transaction.
+func postgresIdle(ctx context.Context, conn *sqlx.Conn) error {
+	var began [2]string
+	for i := range began {
+		err := conn.QueryRowxContext(ctx, "SELECT CAST(transaction_timestamp() AS text)").Scan(&began[i])
+		if sqlState(err) == "25P02" { // inside a transaction that has failed
+			return openTransaction()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if began[0] == began[1] {
+		return openTransaction()
+	}
+	return nil
+}
+
+var postgresErrors = map[string]diagnosis{
+	"40001": collision, "40P01": collision, "55P03": collision, // serialization, deadlock, lock not available
+	"42P07": collision, "42710": collision, // CREATE … IF NOT EXISTS of several processes at once: table, type exists
+	"25006": readOnly,
+	"53300": noConnection,
+	"28000": noLogin, "28P01": noLogin, "42501": noRightOfSchema, // user, password, table
+	"3D000": noDatabase, "42P01": noTable,
+	"42P05": pooled, "26000": pooled, // a prepared statement exists already, or does not exist
+	"23505": duplicate, "42P10": keyMissing, // ON CONFLICT names no key
+}
+
+// sqlState returns the SQLSTATE of an error, which the drivers pgx and pq both provide, or "".
+func sqlState(err error) string {
+	e, ok := errors.AsType[interface {
+		error
+		SQLState() string
+	}](err)
+	if !ok {
+		return ""
+	}
+	return e.SQLState()
+}
+
+func diagnosePostgres(err error) diagnosis {
+	state := sqlState(err)
+	if strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P0") { // connection, shutdown
+		return unreachable
+	}
+	if state != "" {
+		return postgresErrors[state]
+	}
+	d, known := diagnoseAny(err)
+	// target_session_attrs lets pgx reject the connection itself.
+	if text := fmt.Sprint(err); !known && (strings.Contains(text, "read only connection") || strings.Contains(text, "server is in standby mode")) {
+		return readOnly
+	}
+	return d
+}
+
+func postgresStatus(ctx context.Context, conn *sqlx.Conn, group []table, status *leasestore.Status) (err error) {
+	var commit, fsync, readOnly string
+	var recovery bool
+	columns := []string{"current_setting('synchronous_commit')", "current_setting('fsync')",
+		"current_setting('transaction_read_only')", "pg_is_in_recovery()"}
+	fields := []any{&commit, &fsync, &readOnly, &recovery}
+	var values []any
+	kinds := make([]sql.NullString, len(group))
+	for i, t := range group {
+		columns = append(columns, `(SELECT CAST(relkind AS text) || CAST(relpersistence AS text) FROM pg_class WHERE oid = to_regclass(?))`)
+		fields, values = append(fields, &kinds[i]), append(values, t.full)
+	}
+	err = conn.QueryRowxContext(ctx, conn.Rebind("SELECT "+strings.Join(columns, ", ")), values...).Scan(fields...)
+	switch {
+	case err != nil:
+		return err
+	case recovery:
+		return fmt.Errorf("%w (it is in recovery)", errReadOnly)
+	case readOnly != "off":
+		return fmt.Errorf("%w (transaction_read_only is on)", errReadOnly)
+	}
+	if commit == "off" {
+		status.Faults = append(status.Faults, "synchronous_commit=off (allowed: all others)")
+	}
+	if fsync != "on" {
+		status.Faults = append(status.Faults, "fsync="+fsync+" (allowed: on)")
+	}
+	for i, t := range group {
+		if kind := kinds[i]; kind.Valid && kind.String != "rp" { // an ordinary, permanent table
+			status.Faults = append(status.Faults, fmt.Sprintf("table %s, which is %s (allowed: an ordinary permanent table)", t.name, postgresKind(kind.String)))
+		}
+	}
+	status.Identity, err = postgresIdentity(ctx, conn)
+	return err
+}
+
+// postgresKind describes a relkind and relpersistence. A view and a partitioned table have the
+// persistence of other tables.
+func postgresKind(kind string) string {
+	if kind == "ru" {
+		return "UNLOGGED"
+	}
+	names := map[byte]string{'v': "a view", 'm': "a materialized view", 'p': "partitioned", 'f': "a foreign table"}
+	return cmp.Or(names[kind[0]], "of the kind "+kind)
+}
+
+// postgresIdentity returns the system identifier, which initdb has set, and the timeline, which
+// changes with a point-in-time recovery and the promotion of a replica. It reads the timeline from
+// the name of the present WAL file, since the control file is updated later. It returns "" if the
+// user may not call these functions.
+func postgresIdentity(ctx context.Context, conn *sqlx.Conn) (identity string, err error) {
+	err = conn.QueryRowxContext(ctx, "SELECT system_identifier || ' timeline ' || "+
+		"substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM pg_control_system()").Scan(&identity)
+	if state := sqlState(err); state == "42501" || state == "42883" { // no right, no such function
+		return "", nil
+	}
+	return identity, err
+}
