@@ -57,12 +57,13 @@ func (d Domain) CheckWorkerID(workerID int64, source string) error {
 // time.
 //
 // Generators look for four more methods. Namespace() string names the namespace of the worker ID
-// for their log. SetOldest(delta int64), for Horizon of package leasestore, comes before Renew with
-// the lowest delta of which the holder may still issue an ID. A lease that another process can take
-// over when it is not renewed in time has RenewWithin() time.Duration, the longest time between the
-// starts of two renewals. A lease that the assigner keeps a record of in this process has Abandon():
-// it reports that the holder has stopped using the lease without giving the worker ID back, because
-// the lease was lost or invalidated; it does not block and does not access the store.
+// for their log. SetOldest(delta int64), for Horizon of package leasestore, comes before Renew
+// with the lowest delta of which the holder may still issue an ID. A lease that another process
+// can take over when it is not renewed in time has RenewWithin() time.Duration, the longest time
+// between the starts of two renewals. A lease that the assigner keeps a record of in this
+// process has Abandon(): it reports that the holder has stopped using the lease without giving
+// the worker ID back, because the lease was lost or invalidated; it does not block and does not
+// access the store.
 type Lease interface {
 	// Grant returns the worker ID, the range of deltas and the guarantee that the lease gives now.
 	// It does not block.

@@ -279,8 +279,9 @@ func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 
 var errMoved = errors.New("assigner: the store has changed during a claim")
 
-// confirm returns errMoved when the store has moved to another server, which may lack commits, or
-// when a recovery has begun during the claim: Assign then begins again. The quarantine of the lease, if any, starts here.
+// confirm returns errMoved when the store has moved to another server, which may lack commits,
+// or when a recovery has begun during the claim: Assign then begins again. The quarantine of the
+// lease, if any, starts here.
 func (c *claim) confirm(l *lease) error {
 	meta, err := c.store.LoadMeta(c.ctx)
 	if err != nil {

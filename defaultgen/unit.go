@@ -50,8 +50,8 @@ func (u *unit) close() int64 { return u.next.Swap(u.last+1) - 1 }
 // enter makes delta the current unit under grant and returns it, or nil when another unit or grant
 // has become current since u and grant were loaded.
 //
-// The mutex excludes endUnit and deltas, which the keeper calls after it has changed the lease: they
-// see the unit that was entered under the old lease, or enter sees the new lease.
+// The mutex excludes endUnit and deltas, which the keeper calls after it has changed the lease:
+// they see the unit that was entered under the old lease, or enter sees the new lease.
 func (g *Generator) enter(u *unit, grant *keeper.Grant, delta int64) *unit {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -74,7 +74,8 @@ func (g *Generator) endUnit() {
 	g.unit.Load().close()
 }
 
-// deltas returns the delta of the current unit, and that or the delta of the clock if that is ahead.
+// deltas returns the delta of the current unit, and that or the delta of the clock if that is
+// ahead.
 func (g *Generator) deltas() (used, position int64) {
 	now := g.alloc.Delta(g.keeper.Now())
 	g.mu.Lock()

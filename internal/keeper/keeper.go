@@ -53,8 +53,8 @@ type Hooks struct {
 	// exist, in a ring or issued, and the highest delta of which IDs are issued, or the generator's
 	// clock if that is ahead.
 	Deltas func() (used, position int64)
-	// Oldest returns the lowest delta of which the generator may still issue an ID. It may first drop
-	// older IDs, and skip deltas that the clock has passed.
+	// Oldest returns the lowest delta of which the generator may still issue an ID. It may first
+	// drop older IDs, and skip deltas that the clock has passed.
 	Oldest func() int64
 	// Ended is called when a lease is withdrawn: at Invalidate, at Close, and at a loss that leaves
 	// no grant to use up. When it returns, the generator composes and issues no more IDs under that

@@ -10,11 +10,11 @@ import (
 )
 
 // registry has an entry for each worker ID that generators of this process hold, or have held,
-// without a fence. It catches the most common mistake: a new generator per call, or two generators
-// with one worker ID. An entry stays, and still protects its worker ID: the clock may go back below
-// its last delta, and a store that went back may give out a worker ID of Disposable again. If there
-// are too many, one entry takes the place of all ended ones of a domain, and every worker ID without
-// an entry begins above it.
+// without a fence. It catches the most common mistake: a new generator per call, or two
+// generators with one worker ID. An entry stays, and still protects its worker ID: the clock may
+// go back below its last delta, and a store that went back may give out a worker ID of
+// Disposable again. If there are too many, one entry takes the place of all ended ones of a
+// domain, and every worker ID without an entry begins above it.
 var (
 	registry   = make(map[registryKey]*Registration)
 	registryMu sync.Mutex
@@ -41,12 +41,12 @@ type Registration struct {
 	used int64
 }
 
-// Register enters the unfenced grant of a generator into the registry of this process and returns
-// the grant to use. Its First is above the highest delta that an earlier holder in this process
-// used, even if that delta lies far ahead of the clock. After more than 1,024 worker IDs First may be
-// above the last delta of other worker IDs as well. Register returns ErrWorkerInUse while another
-// generator holds the same worker ID of the same layout, epoch and datacenter. It returns a fenced
-// grant unchanged, with a nil Registration: the store keeps its holders apart.
+// Register enters the unfenced grant of a generator into the registry of this process and
+// returns the grant to use. Its First is above the highest delta that an earlier holder in this
+// process used, even if that delta lies far ahead of the clock. After more than 1,024 worker IDs
+// First may be above the last delta of other worker IDs as well. Register returns ErrWorkerInUse
+// while another generator holds the same worker ID of the same layout, epoch and datacenter. It
+// returns a fenced grant unchanged, with a nil Registration: the store keeps its holders apart.
 func Register(d assigner.Domain, g assigner.Grant) (*Registration, assigner.Grant, error) {
 	if g.Fenced() {
 		return nil, g, nil

@@ -55,9 +55,9 @@ func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 	return nil
 }
 
-// lose records that the lease of the grant held has ended; the lease gives grant now. The part of
-// the grant that may still be used stays current: none if the worker ID may have a new holder in the
-// same deltas, since there is no fence or the store has lost it.
+// lose records that the lease of the grant held has ended; the lease gives grant now. The part
+// of the grant that may still be used stays current: none if the worker ID may have a new holder
+// in the same deltas, since there is no fence or the store has lost it.
 func (k *Keeper) lose(held *Grant, grant assigner.Grant, err error) {
 	var left *Grant
 	gone := errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing)

@@ -7,9 +7,9 @@ import (
 	"github.com/uidring/uidring/internal/generator"
 )
 
-// Window returns the ID time between the generator's position and the limit of the current lease,
-// and the real time that it lasts at the present pace. Both are 0 without a fence, at the limit, and
-// when no worker ID is held.
+// Window returns the ID time between the generator's position and the limit of the current
+// lease, and the real time that it lasts at the present pace. Both are 0 without a fence, at the
+// limit, and when no worker ID is held.
 func (k *Keeper) Window() (left, lasts time.Duration) {
 	grant := k.current.Load()
 	if grant == nil || !grant.Fenced() {

@@ -17,8 +17,8 @@ import (
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
-// The program of docs/HORIZON.md prints every ID once, in order, while two processes insert rows and
-// others start and end.
+// The program of docs/HORIZON.md prints every ID once, in order, while two processes insert rows
+// and others start and end.
 func TestHorizonProgram(t *testing.T) {
 	page, err := os.ReadFile("../../../docs/HORIZON.md")
 	if err != nil {
