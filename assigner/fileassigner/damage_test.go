@@ -51,7 +51,7 @@ func wantDamaged(t *testing.T, dir, name string, content []byte, what string) {
 	}
 }
 
-func TestTornFileIsRefusedAtEveryOffset(t *testing.T) {
+func TestDamagedFileIsRefusedAndKept(t *testing.T) {
 	dir, row := heldFolder(t)
 	for _, name := range []string{"state.json", "lock"} {
 		intact := readFile(t, dir, name)
@@ -63,24 +63,13 @@ func TestTornFileIsRefusedAtEveryOffset(t *testing.T) {
 			wantDamaged(t, dir, name, flipped, fmt.Sprintf("byte %d is %#x", i, flipped[i]))
 		}
 		wantDamaged(t, dir, name, append(bytes.Clone(intact), '\n'), "a byte longer")
-		writeFile(t, intact, dir, name)
-	}
-	if got := stores.Load(t, fileassigner.LeaseStore(dir), row.WorkerID); got != row {
-		t.Errorf("row %+v after all is put back, want %+v", got, row)
-	}
-}
-
-func TestLostFileIsRefusedAndNotMadeAnew(t *testing.T) {
-	for _, name := range []string{"state.json", "lock"} {
-		dir, row := heldFolder(t)
-		intact := readFile(t, dir, name)
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
-		wantError(t, dir, leasestore.ErrDamaged)
+		wantError(t, dir, leasestore.ErrDamaged) // a lost file is not made anew
 		writeFile(t, intact, dir, name)
 		if got := stores.Load(t, fileassigner.LeaseStore(dir), row.WorkerID); got != row {
-			t.Errorf("row %+v after %s is back, want %+v", got, name, row)
+			t.Errorf("row %+v after %s is put back, want %+v", got, name, row)
 		}
 	}
 }
