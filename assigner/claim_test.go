@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,9 +40,6 @@ func (c setting) store() *memStore {
 func free(worker, fence int64) leasestore.Row {
 	return leasestore.Row{WorkerID: worker, Version: 1, Fence: fence, Owner: "gone"}
 }
-
-// spare returns a row that was never claimed.
-func spareRow(worker int64) leasestore.Row { return leasestore.Row{WorkerID: worker, Version: 1} }
 
 // on returns a func that opens an assigner with a window of 30 and more settings.
 func on(open func(leasestore.Store, LeaseConfig) Assigner, cfg LeaseConfig) func(leasestore.Store) Assigner {
@@ -100,7 +96,7 @@ func TestAssignTakes(t *testing.T) {
 		"Auto: a new one":                        {setting{auto, some, 0, nil}, 3, 1, 1030},
 		"Auto: a free one, as none is new":       {setting{auto, append(rows{held(3, 1, "other", 1001)}, some...), 0, nil}, 1, 901, 1030},
 		"Auto: a free one after the counter":     {setting{auto, rows{free(2, 900)}, 1 << 40, nil}, 2, 901, 1030},
-		"Auto: a spare one": {setting{auto, rows{{Version: 1, Token: recoveringPrefix}, spareRow(1), free(2, 1)}, 0, nil},
+		"Auto: a spare one": {setting{auto, rows{{Version: 1, Token: "recovering-"}, {WorkerID: 1, Version: 1}, free(2, 1)}, 0, nil},
 			1, 1, 1030},
 		"Fenced: another owner's that expired":     {setting{mine, rows{held(0, 1030, "other", 1000)}, 0, nil}, 0, 1031, 1060},
 		"Fenced: its own that is held":             {setting{mine, rows{held(0, 1030, "me", 2000)}, 0, nil}, 0, 1031, 1060},
@@ -184,9 +180,6 @@ func TestAssignFails(t *testing.T) {
 		"a fence further than configured":       {setting{on(Leased, hour), nil, 0, server("A", 4607)}, ErrWorkerAheadOfClock, "MaxLead", 7 * time.Second},
 		"a fence further than a day":            {setting{leased, nil, 0, server("", 87_409)}, ErrWorkerAheadOfClock, "MaxLead", 9 * time.Second},
 		"Fenced: a fence that is further ahead": {setting{mine, nil, 0, server("A", 1061)}, ErrWorkerAheadOfClock, "the fence of row 0 is more than 1m0s ahead", time.Second},
-		"no read": {setting{leased, nil, 0, func(s *memStore) {
-			s.onList = func() error { return errStore }
-		}}, errStore, "list the expired rows", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := tt.store()
@@ -203,61 +196,12 @@ func TestAssignFails(t *testing.T) {
 	// A fence centuries ahead, such as by mistake, is not asked for again at once.
 	d, s := memDomain(), newMemStore()
 	d.Layout.DeltaBits = 40
-	s.put(leasestore.Row{WorkerID: 0, Fence: 1 << 39})
+	s.rows[0] = free(0, 1<<39)
+	s.pin(1)
 	s.meta.Layout = d.Layout
 	_, err := mine(s).Assign(t.Context(), d)
 	wantError(t, err, ErrWorkerAheadOfClock)
 	wantRetry(t, err, math.MaxInt64)
-}
-
-func TestLeasedWithAClaimWithoutAnAnswer(t *testing.T) {
-	s := newMemStore()
-	s.put(leasestore.Row{WorkerID: 0, Fence: 700})
-	s.lose(1)
-	wantGrant(t, take(t, leased(s)), 0, 701, 1030)
-
-	s = newMemStore() // the worker ID is new
-	s.lose(1)
-	s.onLoad = func() error { return context.DeadlineExceeded }
-	wantError(t, refused(t, leased(s), errLostAnswer, "claim row 0"), context.DeadlineExceeded)
-}
-
-// If the answer to a count is lost, the claim reads the meta row and finds its token. A count
-// without effect is an error and wastes no worker ID.
-func TestLeasedWithACountWithoutAnAnswer(t *testing.T) {
-	s := newMemStore()
-	s.pin(0)
-	a := leased(s)
-	fail := func(func() bool) (bool, error) {
-		s.onMeta = nil
-		return false, errLostAnswer
-	}
-	s.onMeta = fail
-	refused(t, a, errLostAnswer, "write the meta row")
-	if row := s.rows[0]; row.Version != 1 || row.Token != "" || row.Expires.After(s.status.Now) {
-		t.Errorf("row %+v, want a free one", row)
-	}
-	s.onMeta = func(do func() bool) (bool, error) {
-		s.onMeta = nil
-		do()
-		return false, errLostAnswer
-	}
-	wantGrant(t, take(t, hasty(a)), 0, 1031, 1060) // the row has been created, and is claimed again
-	s.onMeta = func(func() bool) (bool, error) {
-		s.onMeta = nil
-		s.meta.Version, s.meta.Token = s.meta.Version+1, "T" // another process swaps the meta row to the same version
-		return false, errLostAnswer
-	}
-	if take(t, hasty(a)); s.meta.Token == "T" {
-		t.Errorf("meta row %+v, want the new worker ID counted", s.meta)
-	}
-	s.meta, s.onMeta = leasestore.Meta{}, fail
-	refused(t, a, errLostAnswer, "write the meta row") // at once
-	s.onSwap = func(_, _ leasestore.Row, _ func() bool) (bool, error) {
-		s.onSwap, s.errMeta = nil, errStore
-		return false, nil
-	}
-	refused(t, hasty(a), errStore, "read the meta row")
 }
 
 func TestAssignRejectsAnotherDomainByField(t *testing.T) {
@@ -326,9 +270,9 @@ func TestLeasedReadsOnPastRowsFarAhead(t *testing.T) {
 	s := newMemStore()
 	d := manyWorkers()
 	for worker := range int64(5000) {
-		s.rows[worker] = leasestore.Row{WorkerID: worker, Version: 1, Owner: "gone", Fence: 1 << 26, Expires: memTime(worker % 700)}
+		s.rows[worker] = free(worker, 1<<26)
 	}
-	s.rows[4999] = leasestore.Row{WorkerID: 4999, Version: 1, Owner: "gone", Fence: 5, Expires: memTime(999)}
+	s.rows[4999] = free(4999, 5)
 	s.pin(5000)
 	s.meta.Layout = d.Layout
 	if w := takeIn(t, leased(s), d).Grant().WorkerID; w != 4999 {
@@ -433,50 +377,4 @@ func (s *namedStore) Namespaces(context.Context) (map[string]leasestore.Meta, er
 		all["orders"] = s.meta
 	}
 	return all, nil
-}
-
-// movingStore is at another server from the nth look at it on, or does not answer any more.
-type movingStore struct {
-	*memStore
-	looks int
-	fault error
-}
-
-func (m *movingStore) Status(ctx context.Context) (leasestore.Status, error) {
-	m.looks--
-	status, err := m.memStore.Status(ctx)
-	status.Identity = "A"
-	if m.looks < 0 {
-		status.Identity, err = "B", m.fault
-	}
-	return status, err
-}
-
-func TestAssignOnAServerThatChanges(t *testing.T) {
-	s := &movingStore{newMemStore(), 1, nil}
-	refused(t, leased(s), ErrQuarantined, `"A"`, `"B"`, "worker 0") // the claim begins again, on the other server
-
-	s = &movingStore{newMemStore(), 1, nil}
-	s.put(leasestore.Row{WorkerID: 0, Identity: "A"}, leasestore.Row{WorkerID: 1, Identity: "A", Fence: memStart + 20})
-	s.meta.Identity = "A"
-	refused(t, leased(s), ErrQuarantined, "worker ")
-	if held := slices.DeleteFunc([]leasestore.Row{s.rows[0], s.rows[1]}, leasestore.Row.Free); len(held) != 1 {
-		t.Errorf("%d rows held, want the quarantined one alone", len(held))
-	}
-
-	for looks := range 2 {
-		s = &movingStore{newMemStore(), looks, errStore}
-		refused(t, leased(s), errStore, "read the status")
-		if !s.rows[0].Free() {
-			t.Errorf("row %+v, want it free", s.rows[0])
-		}
-	}
-
-	s = &movingStore{newMemStore(), 3, nil}
-	l := take(t, fenced(s, 0, "orders-0"))
-	before := l.Grant()
-	wantError(t, l.Renew(t.Context(), 1010, 1100), ErrWorkerRowLost, `"B"`)
-	if l.Grant() != before {
-		t.Errorf("grant %+v, was %+v", l.Grant(), before)
-	}
 }
