@@ -90,6 +90,15 @@ func TestSimulationHasNoDuplicatesWith(t *testing.T) {
 			accident: moveAndLose,
 		},
 		"commits lost, grants proved since": {accident: loseCommits, fenced: 30},
+		"rows revoked":                      {accident: revokeRow, often: true, fenced: 30, moves: 25},
+		"rows revoked on a lossy store that loses commits": {
+			lossy: true, all: true, fenced: 30, often: true,
+			accident: func(w *simWorld) { revokeOr(w, loseCommits) },
+		},
+		"rows revoked before failovers that lose commits": {
+			moves: 100, calm: true, all: true, fenced: 30, often: true,
+			accident: func(w *simWorld) { revokeOr(w, moveAndLose) },
+		},
 	} {
 		t.Run(name, func(t *testing.T) { noDuplicates(t, 300, sim) })
 	}
@@ -194,6 +203,29 @@ func deleteRow(w *simWorld) {
 	}
 	delete(w.store.rows, worker)
 	w.log("row %d deleted", worker)
+}
+
+// revokeRow revokes a random row.
+func revokeRow(w *simWorld) {
+	worker := w.rng.Int64N(w.workers)
+	if w.store.rows[worker].Version == 0 {
+		return
+	}
+	row, err := leasestore.Revoke(context.Background(), w.store.current(), worker)
+	if err != nil {
+		w.wrong = append(w.wrong, err.Error())
+	}
+	w.log("row %d revoked: %+v", worker, row)
+}
+
+// revokeOr revokes a row, or makes a rarer accident, or does nothing.
+func revokeOr(w *simWorld, accident func(*simWorld)) {
+	switch n := w.rng.IntN(100); {
+	case n < 10:
+		revokeRow(w)
+	case n < 12:
+		accident(w)
+	}
 }
 
 func recreateRow(w *simWorld) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 const (
@@ -89,7 +90,8 @@ type simWorld struct {
 	serial    int
 	servers   int
 	used      map[slot]use
-	logf      func(string, ...any) // nil: discard
+	telling   bool     // keep the events
+	lines     []string // the events
 
 	duplicates, losses int
 	highest            int64 // of all clocks at a claim or renewal, and of all deltas used
@@ -208,9 +210,8 @@ func (w *simWorld) fate() fate {
 }
 
 func (w *simWorld) log(format string, args ...any) {
-	line := fmt.Sprintf("%d: "+format, append([]any{w.time - simStart}, args...)...)
-	if w.logf != nil {
-		w.logf("%s", line)
+	if w.telling {
+		w.lines = append(w.lines, fmt.Sprintf("%d: "+format, append([]any{w.time - simStart}, args...)...))
 	}
 }
 
@@ -353,9 +354,9 @@ func simulate(seed uint64, sim simulation) *simWorld {
 func story(seed uint64, sim simulation) string {
 	w := newWorld(seed, sim)
 	defer w.close()
-	var lines []string
-	w.logf = func(_ string, args ...any) { lines = append(lines, args[0].(string)) }
+	w.telling = true
 	w.run(w.steps())
+	lines := w.lines
 	if i := slices.IndexFunc(lines, func(s string) bool { return strings.Contains(s, "DUPLICATE") }); i >= 0 {
 		lines = lines[:i+1]
 	}
@@ -387,17 +388,14 @@ func firstSeed(t *testing.T) uint64 {
 
 // seeds returns the seeds of the schedules that a test runs: n, or fewer where each takes longer.
 // UIDRING_SEEDS sets another number.
-func seeds(t *testing.T, n uint64) (from, to uint64) {
+func seeds(t *testing.T, n int) (from, to uint64) {
 	t.Helper()
-	if testing.Short() || raceEnabled {
-		n /= 10
-	}
 	from = firstSeed(t)
-	return from, from + number(t, "UIDRING_SEEDS", n)
+	return from, from + number(t, "UIDRING_SEEDS", uint64(testkit.Scaled(n)))
 }
 
 // noDuplicates runs n schedules and returns how many deltas were used in them.
-func noDuplicates(t *testing.T, n uint64, sim simulation) {
+func noDuplicates(t *testing.T, n int, sim simulation) {
 	t.Helper()
 	from, to := seeds(t, n)
 	var used, losses int
