@@ -39,11 +39,7 @@ func TestSimulationCatchesAProtocolWith(t *testing.T) {
 			matches:  func(found, old leasestore.Row) bool { return found.Fence == old.Fence && found.Version == old.Version },
 			accident: loseClaim, often: true,
 		},
-		"a start at the fence": {grant: func(g Grant) Grant { g.First--; return g }},
-		"a fence from a replica": {
-			lagging: true,
-			matches: func(found, old leasestore.Row) bool { return found.Version == old.Version && found.Token == old.Token },
-		},
+		"a start at the fence":        {grant: func(g Grant) Grant { g.First--; return g }},
 		"ambiguity taken for success": {link: func(s leasestore.Store) leasestore.Store { return optimist{s} }},
 		"a fence lowered to the clock on release": {write: func(w *simWorld, r leasestore.Row) leasestore.Row {
 			if r.Token == "" {
@@ -74,7 +70,6 @@ func TestSimulationCatchesAProtocolWith(t *testing.T) {
 // The other half of each of these is a mutant above: the accident alone breaks nothing.
 func TestSimulationHasNoDuplicatesWith(t *testing.T) {
 	for name, sim := range map[string]simulation{
-		"replicas that lag":                {lagging: true, fenced: 30},
 		"rows deleted":                     {accident: deleteRow},
 		"a copied process, invalidated":    {accident: func(w *simWorld) { cloneHolder(w, true) }, fenced: 30},
 		"commits lost, then recovered":     {accident: func(w *simWorld) { restore(w, true) }, all: true, fenced: 30},

@@ -2,8 +2,6 @@ package assigner
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
@@ -13,10 +11,8 @@ import (
 type simStore struct {
 	*memStore
 	w        *simWorld
-	past     map[int64][]leasestore.Row // earlier states of each row, oldest first
-	late     []func()                   // swaps that were answered with an error and are still under way
-	creating map[int64]int              // how many of late create a row
-	lagging  bool                       // reads come from a replica
+	late     []func()      // swaps that were answered with an error and are still under way
+	creating map[int64]int // how many of late create a row
 }
 
 // current moves the clock of the store to the time of the world.
@@ -27,21 +23,8 @@ func (s *simStore) current() *memStore {
 
 // swap makes a swap, as when it arrives.
 func (s *simStore) swap(old, next leasestore.Row, ttl time.Duration) bool {
-	before := s.rows[next.WorkerID]
 	ok, _ := s.current().Swap(context.Background(), old, next, ttl)
-	if ok {
-		s.past[next.WorkerID] = append(s.past[next.WorkerID], before)
-	}
 	return ok
-}
-
-// read returns a row as it is, or, from a replica, as it was up to four commits ago.
-func (s *simStore) read(worker int64) leasestore.Row {
-	past := s.past[worker]
-	if back := s.w.rng.IntN(5); s.lagging && back > 0 && back <= len(past) {
-		return past[len(past)-back]
-	}
-	return s.rows[worker]
 }
 
 // A simLink is a holder's network connection to the store. Each call travels there and back, and
@@ -111,19 +94,15 @@ func (l simLink) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool,
 
 func (l simLink) Load(_ context.Context, worker int64) (r leasestore.Row, err error) {
 	err = l.call(func() {
-		r = l.read(worker)
+		r = l.rows[worker]
 		l.h.heard = l.w.era
 	})
 	return r, err
 }
 
-func (l simLink) Expired(_ context.Context, n int) (rows []leasestore.Row, err error) {
+func (l simLink) Expired(ctx context.Context, n int) (rows []leasestore.Row, err error) {
 	err = l.call(func() {
-		for _, worker := range slices.Sorted(maps.Keys(l.rows)) {
-			if row := l.read(worker); row.Version != 0 && len(rows) < n && !row.Expires.After(l.status.Now) {
-				rows = append(rows, row)
-			}
-		}
+		rows, _ = l.memStore.Expired(ctx, n)
 	})
 	return rows, err
 }

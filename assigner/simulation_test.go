@@ -43,7 +43,6 @@ type simulation struct {
 	write    func(*simWorld, leasestore.Row) leasestore.Row
 	link     func(leasestore.Store) leasestore.Store
 	grant    func(Grant) Grant
-	lagging  bool
 	overrun  int64           // deltas composed before they are checked
 	accident func(*simWorld) // something that happens now and then
 	often    bool            // and rather often
@@ -94,7 +93,6 @@ type simWorld struct {
 	lines     []string // the events
 
 	duplicates, losses int
-	highest            int64 // of all clocks at a claim or renewal, and of all deltas used
 	wrong              []string
 }
 
@@ -133,7 +131,7 @@ func newWorld(seed uint64, sim simulation) *simWorld {
 	w.faults = w.rng.IntN(15)
 	w.alike = w.chance(50) || w.sim.calm
 	w.workers = 1 << workerBits
-	w.store = &simStore{memStore: newMemStore(), w: w, past: make(map[int64][]leasestore.Row), lagging: w.sim.lagging, creating: make(map[int64]int)}
+	w.store = &simStore{memStore: newMemStore(), w: w, creating: make(map[int64]int)}
 	w.store.status.Lossy = w.sim.lossy
 	w.store.write = func(r leasestore.Row) leasestore.Row { return w.sim.write(w, r) }
 	if w.sim.matches != nil {
@@ -155,11 +153,7 @@ func (w *simWorld) newHolder(id int, workerBits uint8) *simHolder {
 	if w.sim.calm {
 		h.ahead = w.rng.Int64N(2*w.window + 1) // the default of MaxLead
 	}
-	h.domain.Now = func() int64 {
-		now := h.clock()
-		w.highest = max(w.highest, now)
-		return now
-	}
+	h.domain.Now = h.clock
 	cfg := LeaseConfig{Window: time.Duration(w.window) * simUnit, MaxSkew: time.Duration(w.skew) * simUnit, Owner: fmt.Sprint("holder ", id)}
 	store := w.sim.link(simLink{w.store, h})
 	switch {
@@ -218,7 +212,6 @@ func (w *simWorld) log(format string, args ...any) {
 // use notes a delta. It is a duplicate when another lease has used it; after the store went back
 // only when both grants had been proved since.
 func (w *simWorld) use(h *simHolder, worker, delta int64) {
-	w.highest = max(w.highest, delta)
 	now := use{h.serial, h.proved}
 	if now.era != w.era {
 		now.era = -1
@@ -237,7 +230,7 @@ func (w *simWorld) use(h *simHolder, worker, delta int64) {
 // judge reports an error that neither the store nor the allowed list explains, on a store that
 // fulfils its contract.
 func (w *simWorld) judge(err error, allowed ...error) {
-	if w.sim.lagging || w.sim.accident != nil {
+	if w.sim.accident != nil {
 		return
 	}
 	for _, sentinel := range append(allowed, errStore, errMoved) {
