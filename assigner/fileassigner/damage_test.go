@@ -13,7 +13,6 @@ import (
 
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/test/stores"
 )
 
@@ -138,31 +137,5 @@ func TestInterruptedStartGoesOn(t *testing.T) {
 		if err != nil || len(entries) != 2 {
 			t.Errorf("interrupted %s: the folder has %v, %v; want lock and state.json", what, entries, err)
 		}
-	}
-}
-
-// TestStateOfEarlierVersionsIsRead pins the format: renaming a field would lose its value.
-func TestStateOfEarlierVersionsIsRead(t *testing.T) {
-	dir := diskFolder(t)
-	const id = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	body := `{"Format":1,"ID":"` + id + `","Seen":"2026-11-21T01:02:04.000000005Z","Meta":{"Version":4,"Namespace":"N","Layout":"28/5/17/13@1s","Epoch":"2026-01-01T00:00:00Z","DatacenterID":3,"FirstWorkerID":1,"NextWorkerID":2,` +
-		`"Fence":9223372036854775805,"Token":"M","Identity":"J"},` +
-		`"Rows":{"1":{"WorkerID":1,"Version":2,"Fence":9223372036854775806,"Token":"T","Owner":"ö \u003c\u003e","Holder":"H","Identity":"I",` +
-		`"Expires":"2026-11-21T01:02:03.000000004Z"}}}`
-	writeFile(t, frame([]byte(body)), dir, "state.json")
-	writeFile(t, []byte(id), dir, "lock")
-	s := fileassigner.LeaseStore(dir)
-	meta, err := s.LoadMeta(t.Context())
-	if want := (leasestore.Meta{
-		Version: 4, Namespace: "N", Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch(), DatacenterID: 3, FirstWorkerID: 1, NextWorkerID: 2,
-		Fence: 9223372036854775805, Token: "M", Identity: "J",
-	}); err != nil || meta != want {
-		t.Errorf("meta %+v, %v; want %+v", meta, err, want)
-	}
-	if got, want := stores.Load(t, s, 1), (leasestore.Row{
-		WorkerID: 1, Version: 2, Fence: 9223372036854775806, Token: "T", Owner: "ö <>", Holder: "H", Identity: "I",
-		Expires: time.Date(2026, time.November, 21, 1, 2, 3, 4, time.UTC),
-	}); got != want {
-		t.Errorf("row %+v, want %+v", got, want)
 	}
 }
