@@ -65,7 +65,9 @@ func server(identity string, fence int64) func(*memStore) {
 
 // clocks sets the clock of the store and the time of its last write.
 func clocks(now, seen int64) func(*memStore) {
-	return func(s *memStore) { s.status.Now, s.status.Seen = memTime(now), memTime(seen) }
+	return func(s *memStore) {
+		s.status.Now, s.status.Seen = memTime(now).In(time.FixedZone("", 3600)), memTime(seen)
+	}
 }
 
 func faulty(faults ...string) func(*memStore) {
@@ -84,6 +86,7 @@ func TestAssignTakes(t *testing.T) {
 	}{
 		"a new one":                              {setting{leased, nil, 0, nil}, 0, 1, 1030},
 		"a new one, with the default window":     {setting{func(s leasestore.Store) Assigner { return clocked(Leased(s, LeaseConfig{})) }, nil, 0, nil}, 0, 1, 1120},
+		"a new one, with a window below a unit":  {setting{func(s leasestore.Store) Assigner { return clocked(Leased(s, LeaseConfig{Window: 1})) }, nil, 0, nil}, 0, 1, 1001},
 		"the first of the namespace":             {setting{on(Leased, second), nil, 0, nil}, 2, 1, 1030},
 		"the first of the namespace, by Auto":    {setting{on(Auto, second), nil, 0, nil}, 2, 1, 1030},
 		"one used in the past":                   {setting{leased, rows{free(2, 500)}, 0, nil}, 2, 501, 1030},
@@ -130,7 +133,7 @@ func TestAssignTakes(t *testing.T) {
 				if got := take(t, a).Grant(); got != want {
 					t.Errorf("grant %+v, want %+v", got, want)
 				}
-				if got := s.rows[tt.worker]; got.Version != before+1 || got.Fence != tt.limit || got.Token == "" || got.Expires.Sub(s.status.Now) != 2*a.(*leaser).cfg.Window {
+				if got := s.rows[tt.worker]; got.Version != before+1 || got.Fence != tt.limit || got.Token == "" || got.Expires.Sub(s.status.Now) != 2*max(a.(*leaser).cfg.Window, time.Second) {
 					t.Errorf("row %+v, want version %d, fence %d, a token, and two windows", got, before+1, tt.limit)
 				}
 			}
@@ -180,6 +183,7 @@ func TestAssignFails(t *testing.T) {
 		"a fence further than a restart goes":   {setting{leased, nil, 0, server("A", 1061)}, ErrWorkerAheadOfClock, "MaxLead", time.Second},
 		"a fence a minute further":              {setting{leased, nil, 0, server("A", 1120)}, ErrWorkerAheadOfClock, "MaxLead", time.Minute},
 		"a fence further than configured":       {setting{on(Leased, hour), nil, 0, server("A", 4607)}, ErrWorkerAheadOfClock, "MaxLead", 7 * time.Second},
+		"a fence further than configured there": {setting{on(Leased, hour), nil, 0, server("", 4607)}, ErrWorkerAheadOfClock, "MaxLead", 7 * time.Second},
 		"a fence further than a day":            {setting{leased, nil, 0, server("", 87_409)}, ErrWorkerAheadOfClock, "MaxLead", 9 * time.Second},
 		"Fenced: a fence that is further ahead": {setting{mine, nil, 0, server("A", 1061)}, ErrWorkerAheadOfClock, "the fence of row 0 is more than 1m0s ahead", time.Second},
 	} {

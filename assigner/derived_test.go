@@ -53,6 +53,14 @@ func TestStaticGrant(t *testing.T) {
 	}
 }
 
+func TestGuaranteeString(t *testing.T) {
+	for g, want := range map[assigner.Guarantee]string{-1: "guarantee(-1)", 0: "derived", assigner.GuaranteeFenced: "fenced", 5: "guarantee(5)"} {
+		if g.String() != want {
+			t.Errorf("%d is %v, want %s", g, g, want)
+		}
+	}
+}
+
 // A worker ID that does not fit is an error, never cut down to size. Addresses that agree in the bits
 // that count collide.
 func TestNumbersAndAddresses(t *testing.T) {

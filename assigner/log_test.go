@@ -13,7 +13,7 @@ import (
 func TestLogRecords(t *testing.T) {
 	s := &namedStore{memStore: newMemStore()}
 	s.pin(0)
-	s.status.Faults = []string{"sync_binlog is 0", "read_only is on"}
+	s.status.Faults = []string{"sync_binlog is 0"}
 	var log testkit.Recorder
 	logger := log.TextLogger()
 	take(t, clocked(Leased(s, LeaseConfig{Window: shortWindow.Window, AllowUndurable: true, Logger: logger})))
@@ -26,10 +26,10 @@ func TestLogRecords(t *testing.T) {
 	take(t, clocked(Leased(s, LeaseConfig{Window: shortWindow.Window, Logger: logger}))) // warns of the namespace alone
 	take(t, clocked(Leased(newMemStore(), LeaseConfig{Window: shortWindow.Window, Logger: logger})))
 	records := []struct{ message, values string }{
-		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0 read_only is on]"`},
+		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0]"`},
 		{"assigner: the other namespaces of the store cannot be read", `namespace=orders error="connection reset"`},
-		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0 read_only is on]"`},
-		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0 read_only is on]"`},
+		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0]"`},
+		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0]"`},
 		{"assigner: the namespace is new in this store", `store="assigner, namespace \"orders\"" first_worker=0 remedy="none if the service is new; otherwise stop it and find its former store"`},
 		{"assigner: other namespaces give out the same worker IDs", `namespace=orders others=[users]`},
 		{"assigner: other namespaces give out the same worker IDs", `namespace=orders others=[users]`},
