@@ -17,38 +17,37 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-var update = flag.Bool("update", false, "write the answers of the scripts in testdata as they are now")
+var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
 
-// TestScripts runs the paragraphs of testdata/*.txt, each on a new store. A paragraph begins with a
-// title behind #. Below a command, which begins with >, stand its answer and the rows that it has
-// changed. Times are deltas, texts that are random are called t1, t2 and so on. Each paragraph runs
-// once for each order in which a claim may try rows.
+// TestScripts runs the scripts in testdata. A paragraph is a case on a store of its own: a title
+// behind #, and commands behind >. Below a command the script has its error, and all rows and
+// leases that it has changed. Times are deltas, and random texts are named t1, t2 and so on. Each
+// case runs twice, since a claim tries rows in random order: with the rows in order, and reversed.
 //
-// Commands that set the scene:
+// These commands prepare a case, and their changes are not shown:
 //
-//	at 1020                         sets all clocks
-//	store now=1020 seen=1020 identity=A lossy overlap
-//	host mono=1020 wall=990         sets the clocks of this host, which follow the store's otherwise
 //	row 2 fence=500 version=3 token=T owner=a expires=1001 identity=A
 //	meta next=4 first=2 fence=500 version=3 token=T identity=A
-//	delete 2
-//	holder a maxskew=1s             opens a as below, and takes a lease
+//	delete 2                        deletes a row
+//	holder a maxskew=1s             opens the assigner a, see below, and takes a lease
+//	at 1020                         sets all clocks
+//	store now=1020 seen=1020 identity=A lossy overlap
+//	host mono=1020 wall=990         sets the clocks of the host, which otherwise follow the store
 //	on swap do / row 0 token=T; lose / refuse
 //
-// The last one says what happens to the next swaps of rows, each behind a slash. First come commands,
-// and then the swap is made (do), made without an answer (lose), not made and without an answer
-// (drop), held back until the command arrive (hold) or refused (refuse). The other operations are
-// swap-meta and the reads status, load-meta, load and list, which may fail (fail).
+// The last line configures the next three swaps of a row. The action of a swap is do, lose (it is
+// made, and the answer is lost), drop (it is not made, and there is no answer), hold (the command
+// arrive makes it) or refuse. The commands before the action run first. The other operations are
+// swap-meta, and status, load-meta, load and list, whose action is do or fail.
 //
-// Commands whose answer counts:
+// These are the commands under test:
 //
 //	open a leased window=30s maxlead=1h maxskew=1m owner=me registered
 //	open b fenced worker=2 owner=me
 //	source b 3                      changes the worker ID of Fenced
-//	assign a                        takes the lease a
-//	assign a x                      takes the lease x
-//	renew a 1010 1018               has used deltas up to 1010 and wants 1018
-//	release a, abandon a, copy a x, revoke 2, recover 1h
+//	assign a                        takes a lease with the name a
+//	renew a 1010 1018               the holder has used deltas up to 1010, and wants 1018
+//	release a, abandon a, copy a b, revoke 2, recover 1h
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -128,7 +127,7 @@ func (w *script) run(paragraph string) string {
 	}
 	for operation, hooks := range w.hooks {
 		if len(hooks) > 0 {
-			w.Errorf("%s was not called as often as its hooks have it: %q are left", operation, hooks)
+			w.Errorf("%s was not called often enough: %q are left", operation, hooks)
 		}
 	}
 	return strings.TrimSuffix(w.out.String(), "\n")
@@ -246,9 +245,9 @@ func (w *script) do(words []string) {
 		w.open(arg(1), arg(2), args)
 	case "holder":
 		w.open(arg(1), "leased", args)
-		w.assign(arg(1), "")
+		w.assign(arg(1))
 	case "assign":
-		w.assign(arg(1), arg(2))
+		w.assign(arg(1))
 	case "renew":
 		l := w.leases[arg(1)]
 		w.answer(l.Renew(w.Context(), number(2), number(3)))
@@ -328,19 +327,15 @@ func (w *script) open(name, kind string, args values) {
 	w.assigners[name] = hasty(a).(*leaser)
 }
 
-func (w *script) assign(name, as string) {
+func (w *script) assign(name string) {
 	d := memDomain()
 	d.Now = func() int64 { return w.now }
 	d.Registered = w.registered[name]
 	l, err := w.assigners[name].Assign(w.Context(), d)
-	if w.answer(err); l == nil {
-		return
+	if w.answer(err); l != nil {
+		w.leases[name] = l
+		delete(w.shown, "lease "+name)
 	}
-	if as == "" {
-		as = name
-	}
-	w.leases[as] = l
-	delete(w.shown, "lease "+as)
 }
 
 // sentinels are the errors whose texts and errors.Is must agree.
