@@ -101,6 +101,8 @@ func TestAssignTakes(t *testing.T) {
 		"Auto: a new one":                        {setting{auto, some, 0, nil}, 3, 1, 1030},
 		"Auto: a free one, as none is new":       {setting{auto, append(rows{held(3, 1, "other", 1001)}, some...), 0, nil}, 1, 901, 1030},
 		"Auto: a free one after the counter":     {setting{auto, rows{free(2, 900)}, 1 << 40, nil}, 2, 901, 1030},
+		"Auto: a spare one after the counter":    {setting{auto, rows{free(0, 500), {WorkerID: 1, Version: 1, Fence: 5000}}, 1 << 40, nil}, 1, 5001, 5030},
+		"the nearest fence, not a spare one":     {setting{leased, rows{free(0, 500), {WorkerID: 1, Version: 1, Fence: 5000}}, 0, nil}, 0, 501, 1030},
 		"Auto: a spare one": {setting{auto, rows{{Version: 1, Token: "recovering-"}, {WorkerID: 1, Version: 1}, free(2, 1)}, 0, nil},
 			1, 1, 1030},
 		"Fenced: another owner's that expired":     {setting{mine, rows{held(0, 1030, "other", 1000)}, 0, nil}, 0, 1031, 1060},
@@ -149,6 +151,18 @@ var orders = []func(n int, swap func(i, j int)){
 			swap(i, n-1-i)
 		}
 	},
+}
+
+// Processes that start at once try different rows.
+func TestAssignTriesRowsInRandomOrder(t *testing.T) {
+	for want, order := range orders {
+		s := setting{rows: []leasestore.Row{free(0, 5), free(1, 5)}}.store()
+		a := leased(s)
+		a.(*leaser).shuffle = order
+		if got := take(t, a).Grant().WorkerID; got != int64(want) {
+			t.Errorf("worker %d, want %d", got, want)
+		}
+	}
 }
 
 func TestAssignFails(t *testing.T) {
