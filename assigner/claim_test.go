@@ -94,6 +94,7 @@ func TestAssignTakes(t *testing.T) {
 		"one used ahead of the clock":            {setting{leased, rows{free(2, 5000)}, 0, nil}, 2, 5001, 5030},
 		"one whose fence is in the past":         {setting{leased, some, 0, nil}, 1, 901, 1030},
 		"the nearest fence":                      {setting{leased, rows{free(0, 1500), free(1, 1200)}, 0, nil}, 1, 1201, 1230},
+		"one in the past, not a unit ahead":      {setting{leased, rows{free(0, 1001), free(1, 1000)}, 0, nil}, 1, 1001, 1030},
 		"a new one, as none is free":             {setting{leased, some[2:], 0, nil}, 3, 1, 1030},
 		"one that expired":                       {setting{leased, rows{held(0, 900, "other", 1000)}, 0, nil}, 0, 901, 1030},
 		"none beyond the layout":                 {setting{leased, rows{free(4, 1), free(0, 2000)}, 0, nil}, 0, 2001, 2030},
