@@ -157,7 +157,7 @@ var orders = []func(n int, swap func(i, j int)){
 // Processes that start at once try different rows.
 func TestAssignTriesRowsInRandomOrder(t *testing.T) {
 	for want, order := range orders {
-		s := setting{rows: []leasestore.Row{free(0, 5), free(1, 5)}}.store()
+		s := setting{rows: []leasestore.Row{free(0, 5), free(1, 900)}}.store()
 		a := leased(s)
 		a.(*leaser).shuffle = order
 		if got := take(t, a).Grant().WorkerID; got != int64(want) {

@@ -81,6 +81,7 @@ func TestNumbersAndAddresses(t *testing.T) {
 		"the highest number":        {assigner.Static(1<<63 - 1), 0, out},
 		"two hosts that end in .55": {suffix("192.168.209.55", 10), 311, nil}, // an incident: they shared a worker ID
 		"the other one, by default": {suffix("192.168.161.55", 0), 311, nil},
+		"10 bits, by default":       {suffix("192.168.4.55", 0), 55, nil},
 		"16 bits tell them apart":   {suffix("192.168.209.55", 16), 209<<8 | 55, nil},
 		"17 bits":                   {suffix("10.3.2.1", 17), 1<<16 | 2<<8 | 1, nil},
 		"1 bit":                     {suffix("255.255.255.255", 1), 1, nil},
