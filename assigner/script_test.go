@@ -161,9 +161,9 @@ func (w *script) change(operation string, do func() bool) (bool, error) {
 	switch w.hook(operation) {
 	case "lose":
 		do()
-		return false, errLostAnswer
-	case "drop":
 		return true, errLostAnswer // an error leaves open whether it took effect
+	case "drop":
+		return true, errLostAnswer
 	case "hold":
 		w.arrive = do
 		return true, errLostAnswer
