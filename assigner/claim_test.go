@@ -136,8 +136,8 @@ func TestAssignTakes(t *testing.T) {
 				if got := take(t, a).Grant(); got != want {
 					t.Errorf("grant %+v, want %+v", got, want)
 				}
-				if got := s.rows[tt.worker]; got.Version != before+1 || got.Fence != tt.limit || got.Token == "" || got.Expires.Sub(s.status.Now) != 2*max(a.(*leaser).cfg.Window, time.Second) {
-					t.Errorf("row %+v, want version %d, fence %d, a token, and two windows", got, before+1, tt.limit)
+				if got := s.rows[tt.worker]; got.Version != before+1 || got.Fence != tt.limit || got.Token == "" || got.Owner == "" || got.Holder == "" || got.Expires.Sub(s.status.Now) != 2*max(a.(*leaser).cfg.Window, time.Second) {
+					t.Errorf("row %+v, want version %d, fence %d, a token, an owner, and two windows", got, before+1, tt.limit)
 				}
 			}
 		})
