@@ -238,6 +238,8 @@ func TestAssignRejectsAnotherDomainByField(t *testing.T) {
 	if n := strings.Count(err.Error(), "correct them here"); n != 1 || s.meta != before || len(s.rows) != 1 {
 		t.Errorf("the advice stands %d times in %v, want once; meta row %+v, was %+v, %d rows", n, err, s.meta, before, len(s.rows))
 	}
+	s.meta.Epoch = s.meta.Epoch.In(time.FixedZone("", 3600))
+	take(t, leased(s))
 	d = memDomain()
 	d.Epoch = d.Epoch.In(time.FixedZone("", 3600))
 	takeIn(t, leased(s), d)
