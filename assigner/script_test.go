@@ -385,8 +385,8 @@ func (w *script) state() map[string]string {
 		g := l.Grant()
 		now["lease "+name] = fmt.Sprintf("worker %d from %d to %d, %v", g.WorkerID, g.First, g.Limit, g.Guarantee)
 	}
-	for worker, row := range w.rows {
-		now[fmt.Sprint("row ", worker)] = w.row(row)
+	for _, worker := range slices.Sorted(maps.Keys(w.rows)) { // in order, for the names of their texts
+		now[fmt.Sprint("row ", worker)] = w.row(w.rows[worker])
 	}
 	if m := w.meta; m.Version > 0 {
 		now["meta"] = fmt.Sprintf("version %d, next worker %d", m.Version, m.NextWorkerID) + w.rest(m.Fence, m.Token, "", m.Identity)
