@@ -253,6 +253,12 @@ func TestAssignNamesAllMistakesOfItsConfig(t *testing.T) {
 	if _, err := Leased(newMemStore(), shortWindow).Assign(t.Context(), d); err == nil {
 		t.Error("no error for a layout of 64 bits")
 	}
+	s := newMemStore()
+	s.pin(1)
+	s.meta.Layout = d.Layout
+	if err := leasestore.Recover(t.Context(), s, time.Hour); err == nil {
+		t.Error("no error for a stored layout of 64 bits")
+	}
 }
 
 // given is a source of Fenced that does not check its worker ID.
