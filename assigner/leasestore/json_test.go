@@ -32,3 +32,16 @@ func TestJSONKeepsItsNames(t *testing.T) {
 		t.Errorf("%+v, %v; want %+v, %+v", found, err, row, meta)
 	}
 }
+
+func TestCheckTextsAllowsUTF8Alone(t *testing.T) {
+	const wrong = "a\xffb"
+	for _, err := range []error{Row{Token: wrong}.CheckTexts(), Row{Owner: wrong}.CheckTexts(), Row{Holder: wrong}.CheckTexts(), Row{Identity: wrong}.CheckTexts(),
+		Meta{Namespace: wrong}.CheckTexts(), Meta{Token: wrong}.CheckTexts(), Meta{Identity: wrong}.CheckTexts()} {
+		if err == nil {
+			t.Error("no error for a text that JSON would change")
+		}
+	}
+	if err := (Row{Owner: "ö"}).CheckTexts(); err != nil {
+		t.Error(err)
+	}
+}
