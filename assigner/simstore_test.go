@@ -21,12 +21,6 @@ func (s *simStore) current() *memStore {
 	return s.memStore
 }
 
-// swap makes a swap, as when it arrives.
-func (s *simStore) swap(old, next leasestore.Row, ttl time.Duration) bool {
-	ok, _ := s.current().Swap(context.Background(), old, next, ttl)
-	return ok
-}
-
 // A simLink is a holder's network connection to the store. Each call travels there and back, and
 // may fail or be delayed on either way.
 type simLink struct {
@@ -107,7 +101,7 @@ func (l simLink) Expired(ctx context.Context, n int) (rows []leasestore.Row, err
 	return rows, err
 }
 
-func (l simLink) Swap(_ context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
+func (l simLink) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
 	var era int
 	pending := old.Version == 0
 	if pending {
@@ -119,7 +113,8 @@ func (l simLink) Swap(_ context.Context, old, next leasestore.Row, ttl time.Dura
 			l.creating[next.WorkerID]--
 		}
 		pending = false
-		return l.swap(old, next, ttl)
+		ok, _ := l.current().Swap(ctx, old, next, ttl)
+		return ok
 	})
 	if err == nil {
 		l.h.heard = era
@@ -128,14 +123,14 @@ func (l simLink) Swap(_ context.Context, old, next leasestore.Row, ttl time.Dura
 }
 
 // CreateFree creates rows, as a store does that can in one operation.
-func (l simLink) CreateFree(_ context.Context, rows []leasestore.Row, ttl time.Duration) error {
+func (l simLink) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) error {
 	for _, row := range rows {
 		l.creating[row.WorkerID]++
 	}
 	_, err := l.change(func() bool {
 		for _, row := range rows {
 			l.creating[row.WorkerID]--
-			l.swap(leasestore.Row{}, row, ttl)
+			_, _ = l.current().Swap(ctx, leasestore.Row{}, row, ttl)
 		}
 		return true
 	})
