@@ -154,14 +154,16 @@ var orders = []func(n int, swap func(i, j int)){
 	},
 }
 
-// Processes that start at once try different rows.
+// Processes that start at once try different rows: the fences of a window, and the past ones, are
+// alike.
 func TestAssignTriesRowsInRandomOrder(t *testing.T) {
-	for want, order := range orders {
-		s := setting{rows: []leasestore.Row{free(0, 5), free(1, 900)}}.store()
-		a := leased(s)
-		a.(*leaser).shuffle = order
-		if got := take(t, a).Grant().WorkerID; got != int64(want) {
-			t.Errorf("worker %d, want %d", got, want)
+	for _, rows := range [][]leasestore.Row{{free(0, 5), free(1, 900)}, {free(0, 1001), free(1, 1030)}} {
+		for want, order := range orders {
+			a := leased(setting{rows: rows}.store())
+			a.(*leaser).shuffle = order
+			if got := take(t, a).Grant().WorkerID; got != int64(want) {
+				t.Errorf("worker %d, want %d", got, want)
+			}
 		}
 	}
 }
@@ -335,20 +337,25 @@ func TestLeasedCountsRowsOfFenced(t *testing.T) {
 // operation. Rows that may be missing are not counted: no worker ID is burnt.
 func TestLeasedCreatesSpareRows(t *testing.T) {
 	for _, row := range []struct {
-		losses, spare int
-		creator       bool
-		fault         error
+		old, losses, spare int
+		creator            bool
+		fault              error
 	}{
-		{0, 0, true, nil}, {1, spares, true, nil}, {2, spares, true, nil}, {2, 0, false, nil}, {1, 0, true, errStore},
+		{0, 0, 0, true, nil}, {0, 1, spares, true, nil}, {0, 2, spares, true, nil}, {0, 2, 0, false, nil}, {0, 1, 0, true, errStore}, {2, 1, 0, true, nil},
 	} {
 		s := newMemStore()
+		for worker := range int64(row.old) {
+			s.rows[worker] = free(worker, 0)
+		}
+		s.pin(int64(row.old))
+		s.meta.Layout = manyWorkers().Layout
 		lost := 0
 		s.onSwap = func(_, next leasestore.Row, do func() bool) (bool, error) {
 			switch {
 			case next.Token != "" && lost < row.losses:
 				lost++
 				s.rows[next.WorkerID] = held(next.WorkerID, 1, "other", 2000)
-				s.meta.NextWorkerID = next.WorkerID + 1
+				s.meta.NextWorkerID = max(s.meta.NextWorkerID, next.WorkerID+1)
 				return false, nil
 			case next.WorkerID == 4:
 				return do(), row.fault

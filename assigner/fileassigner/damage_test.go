@@ -54,6 +54,9 @@ func TestDamagedFileIsRefusedAndKept(t *testing.T) {
 	dir, row := heldFolder(t)
 	for _, name := range []string{"state.json", "lock"} {
 		intact := readFile(t, dir, name)
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode() != 0o600 {
+			t.Errorf("%s has mode %v, %v; want 0600", name, info.Mode(), err)
+		}
 		for i := range intact {
 			wantDamaged(t, dir, name, intact[:i], fmt.Sprint("cut at ", i))
 			wantDamaged(t, dir, name, append(bytes.Clone(intact[:i]), make([]byte, len(intact)-i)...), fmt.Sprint("zeros from ", i))
