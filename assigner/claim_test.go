@@ -366,6 +366,7 @@ func TestLeasedCreatesSpareRows(t *testing.T) {
 		if row.creator {
 			a = leased(creatingStore{s, t})
 		}
+		a.(*leaser).shuffle = orders[0]
 		worker := takeIn(t, hasty(a), manyWorkers()).Grant().WorkerID
 		if next := worker + 1 + int64(row.spare); worker != int64(row.losses) || s.meta.NextWorkerID != next || row.fault == nil && int64(len(s.rows)) != next {
 			t.Errorf("%+v: worker %d, %d counted, %d rows", row, worker, s.meta.NextWorkerID, len(s.rows))

@@ -161,7 +161,7 @@ func (w *script) change(operation string, do func() bool) (bool, error) {
 	switch w.hook(operation) {
 	case "lose":
 		do()
-		return true, errLostAnswer // an error leaves open whether it took effect
+		return false, errLostAnswer // an error leaves open whether it took effect
 	case "drop":
 		return true, errLostAnswer
 	case "hold":
