@@ -293,6 +293,21 @@ func TestAssignEndsWithItsContext(t *testing.T) {
 	if strings.Contains(err.Error(), "exhausted") {
 		t.Error(err)
 	}
+	// A claim that succeeds in the end is no error.
+	s = newMemStore()
+	ctx, cancel = context.WithCancel(t.Context())
+	lost := false
+	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
+		if !lost {
+			lost = true
+			return false, nil
+		}
+		cancel()
+		return do(), nil
+	}
+	if _, err := hasty(leased(s)).Assign(ctx, memDomain()); err != nil {
+		t.Error(err)
+	}
 }
 
 // Rows that were used far ahead of the clock do not hide others from a claim, although they expired
@@ -337,18 +352,26 @@ func TestLeasedCountsRowsOfFenced(t *testing.T) {
 // operation. Rows that may be missing are not counted: no worker ID is burnt.
 func TestLeasedCreatesSpareRows(t *testing.T) {
 	for _, row := range []struct {
+		domain             Domain
 		old, losses, spare int
 		creator            bool
 		fault              error
 	}{
-		{0, 0, 0, true, nil}, {0, 1, spares, true, nil}, {0, 2, spares, true, nil}, {0, 2, 0, false, nil}, {0, 1, 0, true, errStore}, {2, 1, 0, true, nil},
+		{manyWorkers(), 0, 0, 0, true, nil},
+		{manyWorkers(), 0, 1, spares, true, nil},
+		{manyWorkers(), 0, 2, spares, true, nil},
+		{manyWorkers(), 0, 2, 0, false, nil},
+		{manyWorkers(), 0, 1, 0, true, errStore},
+		{manyWorkers(), 2, 1, 0, true, nil},
+		{memDomain(), 0, 1, 2, true, nil},
+		{memDomain(), 0, 3, 0, true, nil},
 	} {
 		s := newMemStore()
 		for worker := range int64(row.old) {
 			s.rows[worker] = free(worker, 0)
 		}
 		s.pin(int64(row.old))
-		s.meta.Layout = manyWorkers().Layout
+		s.meta.Layout = row.domain.Layout
 		lost := 0
 		s.onSwap = func(_, next leasestore.Row, do func() bool) (bool, error) {
 			switch {
@@ -367,7 +390,7 @@ func TestLeasedCreatesSpareRows(t *testing.T) {
 			a = leased(creatingStore{s, t})
 		}
 		a.(*leaser).shuffle = orders[0]
-		worker := takeIn(t, hasty(a), manyWorkers()).Grant().WorkerID
+		worker := takeIn(t, hasty(a), row.domain).Grant().WorkerID
 		if next := worker + 1 + int64(row.spare); worker != int64(row.losses) || s.meta.NextWorkerID != next || row.fault == nil && int64(len(s.rows)) != next {
 			t.Errorf("%+v: worker %d, %d counted, %d rows", row, worker, s.meta.NextWorkerID, len(s.rows))
 		}

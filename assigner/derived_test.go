@@ -1,6 +1,7 @@
 package assigner_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -50,6 +51,11 @@ func TestStaticGrant(t *testing.T) {
 	want := assigner.Grant{WorkerID: 7, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeDerived, Reusable: true}
 	if errRenew, errRelease := lease.Renew(t.Context(), 100, 200), lease.Release(t.Context(), 100); errRenew != nil || errRelease != nil || lease.Grant() != want {
 		t.Errorf("Renew: %v; Release: %v; grant %+v, want %+v", errRenew, errRelease, lease.Grant(), want)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if l, err := assigner.Static(7).Assign(ended, domain(bitsalloc.Default())); l != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("Assign after the end of its context: %v, %v", l, err)
 	}
 }
 
@@ -153,6 +159,7 @@ func TestHostnameAndStatefulSet(t *testing.T) {
 		"web-01":                   {1, nil, 1, nil},
 		"db-01":                    {1, nil, 1, nil},
 		"my-ids-12":                {12, nil, 12, nil},
+		"w-3":                      {3, nil, 3, nil},
 		"007":                      {7, nil, 0, unknown},
 		"web3":                     {3, nil, 0, unknown},
 		"-3":                       {3, nil, 0, unknown},
