@@ -15,7 +15,7 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// A setting is what a claim at delta 1000, with a window of 30, finds.
+// A setting is an assigner and its store before a claim at delta 1000. The window is 30 units.
 type setting struct {
 	open   func(leasestore.Store) Assigner
 	rows   []leasestore.Row

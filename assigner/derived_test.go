@@ -67,8 +67,8 @@ func TestGuaranteeString(t *testing.T) {
 	}
 }
 
-// A worker ID that does not fit is an error, never cut down to size. Addresses that agree in the bits
-// that count collide.
+// A worker ID that does not fit is an error, never cut down to size. Addresses that agree in the
+// bits that count collide.
 func TestNumbersAndAddresses(t *testing.T) {
 	out, unknown := assigner.ErrWorkerOutOfRange, assigner.ErrWorkerUnknown
 	suffix := func(addr string, bits int) assigner.Assigner {

@@ -276,7 +276,7 @@ func (w *script) do(words []string) {
 	}
 }
 
-// setRow changes a row, or writes one that has expired.
+// setRow changes a row. It creates a missing row as an expired one.
 func (w *script) setRow(worker int64, args values) {
 	row, ok := w.rows[worker]
 	if !ok {
@@ -292,7 +292,7 @@ func (w *script) setRow(worker int64, args values) {
 	w.setMeta(values{"next": fmt.Sprint(max(w.meta.NextWorkerID, worker+1))})
 }
 
-// setMeta changes the meta row, or writes one.
+// setMeta changes the meta row, and creates it if it is missing.
 func (w *script) setMeta(args values) {
 	if w.meta.Version == 0 {
 		w.pin(0)
@@ -362,7 +362,7 @@ func (w *script) answer(err error) {
 	w.print("%s", text)
 }
 
-// changes prints what has changed since it was called last.
+// changes prints the rows and leases that differ from shown.
 func (w *script) changes() {
 	now := w.state()
 	for _, name := range slices.Sorted(maps.Keys(w.shown)) {
