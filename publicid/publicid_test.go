@@ -1,7 +1,6 @@
 package publicid_test
 
 import (
-	"crypto/aes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -265,33 +264,4 @@ func TestNoAllocation(t *testing.T) {
 			t.Errorf("%s makes %v allocations", name, n)
 		}
 	}
-}
-
-// BenchmarkFace compares a mask with the ten AES blocks in it, and texts with the decimal text.
-func BenchmarkFace(b *testing.B) {
-	m := newMasker(b, "order", key1)
-	block, err := aes.NewCipher(make([]byte, aes.BlockSize))
-	if err != nil {
-		b.Fatal(err)
-	}
-	buffer := make([]byte, aes.BlockSize)
-	const id = uidring.ID(176636547297255431)
-	text := m.Text(id)
-	measure := func(name string, call func()) {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				call()
-			}
-		})
-	}
-	measure("AES", func() {
-		for range 10 {
-			block.Encrypt(buffer, buffer)
-		}
-	})
-	measure("Mask", func() { m.Mask(id) })
-	measure("Decimal", func() { _ = id.String() })
-	measure("Text", func() { m.Text(id) })
-	measure("Parse", func() { _, _ = m.Parse(text) })
-	measure("Scatter", func() { _ = publicid.Scatter(id, 3) })
 }
