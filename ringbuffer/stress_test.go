@@ -5,10 +5,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"sync/atomic"
 	"testing"
 
+	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/ringbuffer"
 )
@@ -27,8 +27,7 @@ type load struct {
 	put     []int64
 	retired int
 	done    atomic.Bool  // no block will be put any more
-	newest  atomic.Int64 // the largest ID returned
-	taken   [][]int64    // by each taker, without a lock that would keep them in step
+	taken   idset.Ledger // without a lock that would keep takers in step
 }
 
 // run applies the load with that many processors. Each ID is returned at most once, in order, and
@@ -36,35 +35,24 @@ type load struct {
 func (l *load) run(t *testing.T, procs int) {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
-	l.taken = make([][]int64, l.takers+1)
 	testkit.Together(l.takers+1, func(i int) {
 		if i < l.takers {
-			l.taken[i] = l.consume(t, i)
+			l.consume(t, i)
 			return
 		}
 		l.produce()
 		l.done.Store(true)
 	})
-	issued, counts := len(slices.Concat(l.taken...)), l.Counts()
+	issued, counts := l.taken.Len(), l.Counts()
 	l.leave = false
-	l.taken[l.takers] = l.consume(t, l.takers) // the rest
-	all, missing := slices.Concat(l.taken...), 0
-	slices.Sort(all)
-	for _, id := range l.put {
-		if len(all) > 0 && all[0] == id {
-			all = all[1:]
-		} else {
-			missing++
-		}
-	}
-	if len(all) > 0 {
-		t.Errorf("ID %d was returned twice, or was never put", all[0])
-	}
+	l.consume(t, l.takers) // the rest
+	all := l.taken.Len()
+	known := len(l.taken.Add(l.put...))
 	want := ringbuffer.Counts{
-		Put: uint64(len(l.put)), Issued: uint64(issued), Retired: uint64(l.retired), Remaining: uint64(len(l.taken[l.takers])),
+		Put: uint64(len(l.put)), Issued: uint64(issued), Retired: uint64(l.retired), Remaining: uint64(all - issued),
 	}
-	if missing != l.retired || counts != want {
-		t.Errorf("Counts() = %+v, want %+v; %d IDs were not returned", counts, want, missing)
+	if known != all || len(l.put)-all != l.retired || counts != want {
+		t.Errorf("Counts() = %+v, want %+v; %d IDs were returned, and %d of them put", counts, want, all, known)
 	}
 }
 
@@ -89,30 +77,21 @@ func (l *load) produce() {
 	}
 }
 
-// consume takes until there is nothing left to come, or just until the producer is done. Each take
-// returns IDs above all that were returned before it began.
-func (l *load) consume(t *testing.T, taker int) (taken []int64) {
+// consume takes until there is nothing left to come, or just until the producer is done.
+func (l *load) consume(t *testing.T, taker int) {
 	rng := rand.New(rand.NewPCG(l.seed, 1+uint64(taker)))
 	var buf [8]int64
 	for {
-		done, floor := l.done.Load(), l.newest.Load()
+		done := l.done.Load()
 		if done && l.leave {
-			return taken
+			return
 		}
-		ids := buf[:l.take(rng, buf[:])]
-		if len(ids) == 0 {
-			if done {
-				return taken
-			}
+		n, _ := l.taken.Take(t, func() ([]int64, error) { return buf[:l.take(rng, buf[:])], nil })
+		if n == 0 && done {
+			return
+		}
+		if n == 0 {
 			runtime.Gosched()
-			continue
-		}
-		if ids[0] <= floor || !slices.IsSorted(ids) {
-			t.Errorf("took %d after a take that returned %d", ids, floor)
-		}
-		taken = append(taken, ids...)
-		for old, last := l.newest.Load(), ids[len(ids)-1]; last > old && !l.newest.CompareAndSwap(old, last); {
-			old = l.newest.Load()
 		}
 	}
 }
