@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
@@ -20,6 +21,13 @@ func (s *suite) closed(t *testing.T) {
 	var by atomic.Int64
 	g := s.open(t, keeper.Settings{Now: Skewed(&by), Trace: keeper.Trace{TakeRejected: func(err error) { t.Errorf("TakeRejected(%v)", err) }}})
 	f := next(t, g)
+	for _, typed := range []func() (uidring.ID, error){g.NextID, func() (uidring.ID, error) { return g.NextIDContext(t.Context()) }} {
+		id, err := typed()
+		if int64(id) <= f.ID {
+			t.Errorf("ID %d after %v", id, f)
+		}
+		f = Parse(t, g, int64(id), err)
+	}
 	worker, last := g.WorkerID(), s.Stats(g).LastDelta
 	if err := g.Close(); err != nil {
 		t.Fatal(err)
@@ -31,6 +39,9 @@ func (s *suite) closed(t *testing.T) {
 		}
 		if id, err := g.NextContext(t.Context()); id != 0 || !errors.Is(err, s.Errors.Closed) {
 			t.Errorf("NextContext = %d, %v, want %v", id, err, s.Errors.Closed)
+		}
+		if id, err := g.NextID(); id != 0 || !errors.Is(err, s.Errors.Closed) {
+			t.Errorf("NextID = %d, %v, want %v", id, err, s.Errors.Closed)
 		}
 		if n, err := g.Fill(make([]int64, 3)); n != 0 || !errors.Is(err, s.Errors.Closed) {
 			t.Errorf("Fill = %d, %v, want %v", n, err, s.Errors.Closed)

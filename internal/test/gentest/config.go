@@ -15,9 +15,11 @@ import (
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 )
 
-// eachMistake makes one mistake in each field that the packages share.
+// eachMistake makes one mistake in each field that the packages share, and four at once: none hides
+// another one.
 func (s *suite) eachMistake(t *testing.T) {
 	now := Start.AddDate(1, 0, 0)
+	others := []string{"Assigner nil", "AssignTimeout -1ns", "DatacenterID -1"}
 	for name, row := range map[string]struct {
 		spoil func(*Config)
 		is    error
@@ -34,6 +36,15 @@ func (s *suite) eachMistake(t *testing.T) {
 		"layout and epoch of Baidu": {func(c *Config) {
 			c.Layout, c.Epoch, c.Now = bitsalloc.Baidu(), time.Unix(1463673600, 0), time.Now
 		}, s.Errors.TimeExhausted, []string{"28/0/22/13@1s", "ends at 2024-11-20T13:24:16Z"}},
+		"four with the epoch": {func(c *Config) {
+			c.Settings = keeper.Settings{Epoch: Start.AddDate(100, 0, 0), DatacenterID: -1, AssignTimeout: -1}
+		}, s.Errors.InvalidConfig, append(others, "Epoch 2100")},
+		"four with the layout": {func(c *Config) {
+			c.Settings = keeper.Settings{Layout: bitsalloc.Layout{DeltaBits: 60, SequenceBits: 4, Unit: time.Second}, DatacenterID: -1, AssignTimeout: -1}
+		}, bitsalloc.ErrInvalidLayout, append(others, "= 64, allowed: at most 63")},
+		"four with the end": {func(c *Config) {
+			c.Settings = keeper.Settings{Epoch: Start.AddDate(-20, 0, 0), DatacenterID: -1, AssignTimeout: -1}
+		}, s.Errors.TimeExhausted, append(others, "ends at")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := &fakeassigner.Assigner{}
@@ -48,10 +59,13 @@ func (s *suite) eachMistake(t *testing.T) {
 					t.Errorf("the error does not say %q:\n%v", want, err)
 				}
 			}
-			if n := strings.Count(err.Error(), "\n") + 1; n != 1 || store.Assigns.Load() != 0 {
-				t.Errorf("%d mistakes are reported for one, after %d calls of Assign:\n%v", n, store.Assigns.Load(), err)
+			n, four := strings.Count(err.Error(), "\n")+1, strings.HasPrefix(name, "four")
+			if four && n != 4 || !four && n != 1 || store.Assigns.Load() != 0 {
+				t.Errorf("%d mistakes are reported, after %d calls of Assign:\n%v", n, store.Assigns.Load(), err)
 			}
-			s.checkField(t, c, err)
+			if !four {
+				s.checkField(t, c, err)
+			}
 		})
 	}
 }
@@ -72,31 +86,6 @@ func (s *suite) checkField(t *testing.T, c Config, err error) {
 	case !errors.Is(mistake, s.Errors.InvalidConfig) ||
 		err.Error() != fmt.Sprintf("%v: %s %s, allowed: %s", s.Errors.InvalidConfig, mistake.Field, mistake.Given, mistake.Allowed):
 		t.Errorf("FieldError %+v, want the parts of %v", mistake, err)
-	}
-}
-
-// mistakesTogether makes several mistakes at once: none hides another one.
-func (s *suite) mistakesTogether(t *testing.T) {
-	for _, row := range []struct {
-		layout bitsalloc.Layout
-		epoch  time.Time
-		says   string
-		is     error
-	}{
-		{bitsalloc.Layout{}, Start.AddDate(100, 0, 0), "Epoch 2100", s.Errors.InvalidConfig},
-		{bitsalloc.Layout{DeltaBits: 60, SequenceBits: 60, Unit: 7 * time.Second}, time.Time{}, "Unit 7s", bitsalloc.ErrInvalidLayout},
-		{bitsalloc.Layout{}, Start.AddDate(-20, 0, 0), "ends at", s.Errors.TimeExhausted},
-	} {
-		c := keeper.Settings{Layout: row.layout, Epoch: row.epoch, DatacenterID: -1, AssignTimeout: -1}
-		_, err := s.make(t, Config{Settings: c, Policy: s.policy})
-		if !errors.Is(err, row.is) {
-			t.Errorf("New = %v, want %v", err, row.is)
-		}
-		for _, mistake := range []string{"Assigner nil", "AssignTimeout -1ns", "DatacenterID -1", row.says} {
-			if err == nil || !strings.Contains(err.Error(), mistake) {
-				t.Errorf("New = %v, want %q, too", err, mistake)
-			}
-		}
 	}
 }
 
