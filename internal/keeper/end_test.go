@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,33 +11,6 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
-
-// A generator composes IDs under Current until Ended has returned: Current must be nil before.
-func TestLeaseIsWithdrawnBeforeItsEnd(t *testing.T) {
-	for name, end := range map[string]func(*rig){
-		"Invalidate": func(r *rig) { r.Invalidate() },
-		"loss":       func(*rig) { time.Sleep(time.Minute) },
-		"Close":      func(r *rig) { _ = r.Close() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
-				lose(r)
-				var ends atomic.Int64
-				r.ended = func() {
-					ends.Add(1)
-					if h := r.Current(); h != nil {
-						t.Errorf("worker ID %d is current in Ended", h.WorkerID-r.first)
-					}
-				}
-				r.open(t)
-				end(r)
-				if n := ends.Load(); n != 1 {
-					t.Errorf("%d calls of Ended, want 1", n)
-				}
-			})
-		})
-	}
-}
 
 // An assigner that keeps a record of its leases refuses another one until the first is abandoned.
 func TestLeaseIsAbandonedOnce(t *testing.T) {

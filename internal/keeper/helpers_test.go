@@ -100,6 +100,10 @@ func (r *rig) hooks() keeper.Hooks {
 			if r.ended != nil {
 				r.ended()
 			}
+			if r.Current() != nil { // until Ended has returned, the generator composes IDs under Current
+				r.Note("ended too early")
+				return
+			}
 			r.Note("ended")
 		},
 	}

@@ -15,16 +15,6 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-// lose is a Renew that finds the row of the first worker ID gone.
-func lose(r *rig) {
-	r.renew = func(_ context.Context, g *assigner.Grant, _, _ int64) error {
-		if g.WorkerID == r.first {
-			return fmt.Errorf("%w: row 1 has vanished", assigner.ErrWorkerRowLost)
-		}
-		return nil
-	}
-}
-
 // An ending is how a lease on the deltas 1 to 100 ends, when the generator has used those up to 50.
 type ending struct {
 	err   error // beside ErrWorkerRowLost

@@ -2,29 +2,12 @@ package keeper_test
 
 import (
 	"context"
-	"errors"
-	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 )
-
-// The errors of a refusal and of the release that follows come together.
-func TestGrantThatIsRefusedIsReleased(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.assign = func(context.Context, int) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: 1, First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
-		}
-		failure := errors.New("and the store is down")
-		r.release = func(context.Context, int64) error { return failure }
-		r.advice = "take another"
-		err := r.startIn(t.Context(), r.settings())
-		if !errors.Is(err, assigner.ErrUnfencedReuse) || !errors.Is(err, failure) {
-			t.Errorf("Start = %v, want ErrUnfencedReuse and the error of the release", err)
-		}
-	})
-}
 
 func TestCurrentUnitCountsAsUsedByAnEarlierProcess(t *testing.T) {
 	for name, row := range map[string]struct {
@@ -61,33 +44,18 @@ func TestClockIsReadAfterAnAssignerThatDoesNotReadIt(t *testing.T) {
 		cfg := r.settings()
 		clock, suspended := cfg.Now, time.Duration(0)
 		cfg.Now = func() time.Time { return clock().Add(suspended) }
-		r.assign = func(context.Context, int) (assigner.Grant, error) {
-			suspended = 10 * time.Minute
-			return assigner.Grant{WorkerID: r.first, First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
+		r.assign = func(_ context.Context, nth int) (assigner.Grant, error) {
+			suspended += 10 * time.Minute
+			return assigner.Grant{WorkerID: r.first + int64(nth), First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
 		}
 		r.openWith(t, cfg)
 		if h := r.Current(); h.First != 601 || h.Delta != 600 {
 			t.Errorf("Current = %+v, want First 601, Delta 600", h)
 		}
-	})
-}
-
-func TestPanicOfTheClockIsAnErrorOfTheCall(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		cfg := r.settings()
-		clock, broken := cfg.Now, false
-		cfg.Now = func() time.Time {
-			if broken {
-				panic("the clock is broken")
-			}
-			return clock()
-		}
-		r.assign = func(_ context.Context, nth int) (assigner.Grant, error) {
-			broken = true
-			return r.fresh(nth), nil
-		}
-		if err := r.startIn(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "the clock is broken") {
-			t.Errorf("Start = %v, want an error with the panic", err)
+		r.Invalidate()
+		synctest.Wait()
+		if h := r.Current(); h.First != 1201 || h.Delta != 1200 {
+			t.Errorf("Current = %+v, want First 1201, Delta 1200", h)
 		}
 	})
 }

@@ -28,7 +28,10 @@ func (a noLease) Assign(context.Context, assigner.Domain) (assigner.Lease, error
 func (s *suite) assignerErrors(t *testing.T) {
 	down := errors.New("store out of reach")
 	gives := func(g assigner.Grant, err error) assigner.Assigner {
-		return &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) { return g, err }}
+		return &fakeassigner.Assigner{
+			OnAssign:  func(context.Context, int, assigner.Domain) (assigner.Grant, error) { return g, err },
+			OnRelease: func(context.Context, assigner.Grant, int64) error { return errDown },
+		}
 	}
 	for name, row := range map[string]struct {
 		assigner assigner.Assigner
@@ -54,8 +57,8 @@ func (s *suite) assignerErrors(t *testing.T) {
 					t.Errorf("New = %v, want %v that says %q", err, row.is, row.says)
 				}
 				store, ok := row.assigner.(*fakeassigner.Assigner)
-				if given := row.says != "ouch" && !errors.Is(err, down); ok && given && store.Releases.Load() != 1 {
-					t.Errorf("%d releases, want one", store.Releases.Load())
+				if given := row.says != "ouch" && !errors.Is(err, down); ok && given && (store.Releases.Load() != 1 || !errors.Is(err, errDown)) {
+					t.Errorf("New = %v after %d releases, want one, and its error beside", err, store.Releases.Load())
 				}
 			})
 		})
