@@ -102,7 +102,7 @@ func (s *suite) closeWakes(t *testing.T) {
 func (s *suite) closeUnderLoad(t *testing.T) {
 	for range 20 {
 		g := s.open(t, keeper.Settings{Layout: bitsalloc.Snowflake()})
-		var seen idset.Set
+		var taken idset.Ledger
 		var closed atomic.Bool
 		testkit.Together(9, func(i int) {
 			if i == 0 {
@@ -113,26 +113,19 @@ func (s *suite) closeUnderLoad(t *testing.T) {
 				closed.Store(true)
 				return
 			}
-			for last := int64(0); ; {
+			next := g.Next
+			if i%2 == 0 {
+				next = func() (int64, error) { return g.NextContext(t.Context()) }
+			}
+			for {
 				late := closed.Load()
-				var id int64
-				var err error
-				if i%2 == 0 {
-					id, err = g.NextContext(t.Context())
-				} else {
-					id, err = g.Next()
+				err := taken.Next(t, next) // other errors pass
+				if err == nil && late {
+					t.Error("an ID after Close has returned")
 				}
-				switch {
-				case errors.Is(err, s.Errors.Closed):
-					return
-				case err != nil:
-					continue // it passes
-				case late || id <= last:
-					t.Errorf("ID %d after %d; after Close had returned: %v", id, last, late)
+				if late || errors.Is(err, s.Errors.Closed) {
 					return
 				}
-				last = id
-				seen.Once(t, id)
 			}
 		})
 	}
