@@ -86,7 +86,7 @@ func TestSuiteCatchesMutants(t *testing.T) {
 	for mutant, want := range map[string]string{
 		"read and write":             "RangesOfConcurrentCallsAreDisjoint",
 		"waste":                      "RangesFollowEachOther",
-		"a counter for each process": "GeneratorsShareACounter",
+		"a counter for each process": "RangesFollowEachOther",
 		forgets:                      "Kills",
 	} {
 		t.Run(mutant, func(t *testing.T) {
