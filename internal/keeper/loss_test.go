@@ -13,6 +13,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/keeper"
 )
 
 // An ending is how a lease on the deltas 1 to 100 ends, when the generator has used those up to 50.
@@ -191,4 +192,58 @@ func TestRequestsAfterALossDoNotHammerTheStore(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The store and the funcs of Trace panic. The funcs ask the keeper before.
+func TestPanicsOfTheUserAreRecovered(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		s := r.settings()
+		ask := func(name string) {
+			r.Stats(0, time.Now())
+			panic(name)
+		}
+		s.Trace = keeper.Trace{
+			LeaseAssigned: func(assigner.Grant) { ask("LeaseAssigned") },
+			LeaseLost:     func(int64, error) { ask("LeaseLost") },
+			RenewFailed:   func(error) { ask("RenewFailed") },
+			LeaseKept:     func(int64) { ask("LeaseKept") },
+		}
+		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
+			switch r.store.Renewals.Load() {
+			case 1:
+				panic("ouch")
+			case 3:
+				return assigner.ErrWorkerRowLost
+			}
+			return nil
+		}
+		r.release = func(context.Context, int64) error { panic("ouch") }
+		r.openWith(t, s)
+		time.Sleep(3 * time.Minute)
+		if h := r.Current(); h == nil || h.WorkerID != r.first+1 {
+			t.Errorf("Current = %+v, want the second lease", h)
+		}
+		if err := r.Close(); err == nil || !strings.Contains(err.Error(), "panic in Release: ouch") {
+			t.Errorf("Close = %v, want the panic of Release", err)
+		}
+		log := strings.Join(r.Read(), "\n")
+		for _, name := range []string{"LeaseAssigned", "LeaseLost", "RenewFailed", "LeaseKept"} {
+			if !strings.Contains(log, "ERROR panic in Trace."+name) {
+				t.Errorf("the panic of %s is not in the log", name)
+			}
+		}
+	})
+}
+
+// A lease without a fence leaves no grant to use up.
+func TestUnfencedLeaseEndsWithItsLoss(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		refuse(r, 1, errors.New("store is down"))
+		r.renew = func(context.Context, *assigner.Grant, int64, int64) error { return assigner.ErrWorkerRowLost }
+		r.open(t)
+		r.Read()
+		time.Sleep(45 * time.Second)
+		synctest.Wait()
+		same(t, r.Read()[:4], "45s renew 0, 0 to 0", "45s ended", "45s ERROR worker ID lost", "45s lost 0")
+	})
 }

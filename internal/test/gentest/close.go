@@ -21,7 +21,9 @@ func (s *suite) closed(t *testing.T) {
 	var by atomic.Int64
 	g := s.open(t, keeper.Settings{Now: Skewed(&by), Trace: keeper.Trace{TakeRejected: func(err error) { t.Errorf("TakeRejected(%v)", err) }}})
 	f := next(t, g)
-	for _, typed := range []func() (uidring.ID, error){g.NextID, func() (uidring.ID, error) { return g.NextIDContext(t.Context()) }} {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel() // which does not matter while there are IDs
+	for _, typed := range []func() (uidring.ID, error){g.NextID, func() (uidring.ID, error) { return g.NextIDContext(ended) }} {
 		id, err := typed()
 		if int64(id) <= f.ID {
 			t.Errorf("ID %d after %v", id, f)

@@ -78,7 +78,6 @@ func Run(t *testing.T, subject Subject) {
 		{"errors of the assigner", (*suite).assignerErrors, true},
 		{"one worker ID, one generator", (*suite).oneGenerator, false},
 		{"reused worker ID in the last unit", (*suite).lastUnit, true},
-		{"context of New", (*suite).contextOfNew, false},
 		{"last year in service", (*suite).lastYearInService, false},
 
 		{"closed", (*suite).closed, false},
@@ -89,7 +88,6 @@ func Run(t *testing.T, subject Subject) {
 		{"grant after a loss", (*suite).grantAfterLoss, true},
 		{"store that is down", (*suite).storeDown, false},
 		{"worker IDs that change under load", (*suite).changeUnderLoad, true},
-		{"panics", (*suite).panics, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for policy := range subject.Policies {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -241,51 +240,5 @@ func (s *suite) changeUnderLoad(t *testing.T) {
 				t.Errorf("%d worker IDs, want many", n)
 			}
 		})
-	}
-}
-
-// panics has a store and funcs of Trace that panic; the funcs ask the generator before.
-func (s *suite) panics(t *testing.T) {
-	var shared atomic.Pointer[Generator]
-	var log testkit.Recorder
-	ask := func(name string) {
-		if g := shared.Load(); g != nil {
-			s.Stats(*g)
-			(*g).WorkerID()
-		}
-		panic(name)
-	}
-	store := &fakeassigner.Assigner{OnRelease: func(context.Context, assigner.Grant, int64) error { panic("ouch") }}
-	store.OnRenew = func(context.Context, *assigner.Grant, int64, int64) error {
-		switch store.Renewals.Load() {
-		case 1:
-			panic("ouch")
-		case 3:
-			return assigner.ErrWorkerRowLost
-		}
-		return nil
-	}
-	g, err := s.make(t, s.config(keeper.Settings{Assigner: store, Logger: log.Logger(), Trace: keeper.Trace{
-		LeaseAssigned: func(assigner.Grant) { ask("LeaseAssigned") },
-		LeaseLost:     func(int64, error) { ask("LeaseLost") },
-		RenewFailed:   func(error) { ask("RenewFailed") },
-		LeaseKept:     func(int64) { ask("LeaseKept") },
-	}}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	shared.Store(&g)
-	time.Sleep(3 * heartbeat)
-	if f := next(t, g); f.WorkerID != 2 {
-		t.Errorf("ID %v, want the next worker ID", f)
-	}
-	if err := g.Close(); err == nil || !strings.Contains(err.Error(), "panic in Release: ouch") {
-		t.Errorf("Close = %v, want the panic of Release", err)
-	}
-	lines := log.Read()
-	for _, name := range []string{"LeaseAssigned", "LeaseLost", "RenewFailed", "LeaseKept"} {
-		if !slices.Contains(lines, "ERROR panic in Trace."+name) {
-			t.Errorf("the panic of %s is not in the log", name)
-		}
 	}
 }

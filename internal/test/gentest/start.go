@@ -96,28 +96,6 @@ func (s *suite) lastUnit(t *testing.T) {
 	}
 }
 
-// contextOfNew ends the context of New, which the generator does not use afterwards. NextContext
-// looks at its own only when it waits.
-func (s *suite) contextOfNew(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	store := &fakeassigner.Assigner{}
-	g, err := s.New(ctx, s.config(keeper.Settings{Assigner: store}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	time.Sleep(time.Hour)
-	if _, err := g.NextContext(ctx); err != nil {
-		t.Errorf("NextContext with an ID at hand: %v", err)
-	}
-	if n := store.Renewals.Load(); n < 60 {
-		t.Errorf("%d renewals in an hour, want one a minute at least", n)
-	}
-	if err := g.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
 // lastYearInService has the last year begin while a generator runs, which it logs once.
 func (s *suite) lastYearInService(t *testing.T) {
 	var log testkit.Recorder
