@@ -83,16 +83,31 @@ func (s *suite) oneGenerator(t *testing.T) {
 	}
 }
 
-// lastUnit has a worker ID that comes back, in the last unit of the layout: an earlier process may
-// have used that unit.
+// lastUnit has generators that begin in the last units of the layout. A generator that prepares IDs
+// begins with the next unit, and an earlier process may have used the unit of a worker ID that comes
+// back.
 func (s *suite) lastUnit(t *testing.T) {
 	layout := narrow()
 	layout.DeltaBits = 10
-	c := s.config(keeper.Settings{Layout: layout, Assigner: assigner.Static(7)})
-	c.AllowReuse = true
-	c.Now = func() time.Time { return c.Epoch.Add(1023 * time.Second) }
-	if _, err := s.make(t, c); !errors.Is(err, s.Errors.TimeExhausted) {
-		t.Errorf("New = %v, want %v", err, s.Errors.TimeExhausted)
+	for _, row := range []struct {
+		unit    time.Duration
+		source  assigner.Assigner
+		refused bool
+	}{
+		{1022, &fakeassigner.Assigner{}, false},
+		{1023, &fakeassigner.Assigner{}, s.Gapless},
+		{1023, assigner.Static(7), true},
+	} {
+		c := s.config(keeper.Settings{Layout: layout, Assigner: row.source})
+		c.AllowReuse = true
+		c.Now = func() time.Time { return c.Epoch.Add(row.unit * time.Second) }
+		g, err := s.make(t, c)
+		if errors.Is(err, s.Errors.TimeExhausted) != row.refused {
+			t.Errorf("New in unit %d = %v, want %v: %t", row.unit, err, s.Errors.TimeExhausted, row.refused)
+		}
+		if !row.refused {
+			next(t, testkit.Close(t, g, err))
+		}
 	}
 }
 
