@@ -1,9 +1,11 @@
 package keeper_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -44,8 +46,8 @@ func TestLeaseIsRenewedInTime(t *testing.T) {
 				time.Sleep(row.want)
 				synctest.Wait()
 				same(t, r.Read(), fmt.Sprintf("%v renew 0, 0 to 0", row.want))
-				if changed != r.Changed() {
-					t.Error("the generator was woken for the same limit")
+				if renewals, _ := r.counts(); renewals != 1 || changed != r.Changed() {
+					t.Errorf("%d renewals, want 1, and the generator is not woken for the same limit", renewals)
 				}
 			})
 		})
@@ -65,6 +67,9 @@ func TestLeaseIsRenewedOnceAMinute(t *testing.T) {
 				r.renew = func(ctx context.Context, _ *assigner.Grant, _, _ int64) error {
 					if gap := time.Since(last); gap > time.Minute || time.Since(answered) < 50*time.Millisecond {
 						t.Errorf("a renewal began %v after the last one, and %v after its answer", gap, time.Since(answered))
+					}
+					if end, _ := ctx.Deadline(); time.Until(end) != min(timeout, 15*time.Second) {
+						t.Errorf("a renewal may take %v", time.Until(end))
 					}
 					calls, last = calls+1, time.Now()
 					defer func() { answered = time.Now() }()
@@ -179,6 +184,22 @@ level=INFO msg="worker ID assigned" library=uidring worker=4 datacenter=0 guaran
 level=WARN msg="worker ID not released" worker=4 error="connection refused"
 level=INFO msg="worker ID assigned" library=uidring worker=5 datacenter=0 guarantee=fresh layout=28/0/30/5@1s ends=2034-07-04
 level=INFO msg="worker ID released" worker=5`, "\n")...)
+	})
+}
+
+// A handler that writes JSON gets words, too.
+func TestAssignmentIsLoggedInWords(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		var log bytes.Buffer
+		s := r.settings()
+		s.Logger = slog.New(slog.NewJSONHandler(&log, nil))
+		r.store.Named = "orders"
+		r.openWith(t, s)
+		for _, want := range []string{`"guarantee":"fresh"`, `"layout":"28/0/30/5@1s"`, `"namespace":"orders"`} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("record %s, want %s", log.String(), want)
+			}
+		}
 	})
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -95,6 +94,9 @@ func TestGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T)
 				if h := r.Current(); h == nil || h.Generation != 2 || h.WorkerID == r.first || h.Limit < 1000 || h != r.Latest() {
 					t.Errorf("Current = %+v, want another lease", h)
 				}
+				if lines := strings.Join(r.Read(), "\n"); strings.Contains(lines, "kept") {
+					t.Errorf("the worker ID is lost, and events say that it was kept:\n%s", lines)
+				}
 			})
 		})
 	}
@@ -152,8 +154,8 @@ func TestCloseInTheMiddleOfALoss(t *testing.T) {
 				t.Error(err)
 			}
 			lines := strings.Join(r.Read(), "\n")
-			if n := r.store.Releases.Load(); n != want || strings.Contains(lines, "release 0") {
-				t.Errorf("%d releases, want %d, and never of the lost one:\n%s", n, want, lines)
+			if n := r.store.Releases.Load(); n != want || strings.Contains(lines, "release 0") || strings.Contains(lines, "failed") {
+				t.Errorf("%d releases, want %d, never of the lost one, and no failure:\n%s", n, want, lines)
 			}
 		})
 	}
@@ -237,6 +239,34 @@ func TestPanicsOfTheUserAreRecovered(t *testing.T) {
 	})
 }
 
+// A renewal that returns another worker ID has lost the lease.
+func TestRenewalOfAnotherWorkerIDIsALoss(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		r.renew = func(_ context.Context, g *assigner.Grant, _, _ int64) error {
+			g.WorkerID++
+			return nil
+		}
+		r.open(t)
+		r.Read()
+		r.Extend(101)
+		synctest.Wait()
+		same(t, r.Read()[:4], "0s renew 0, 0 to 101", "0s ended", "0s ERROR worker ID lost", "0s lost 0")
+	})
+}
+
+// Assign may be under way at each call of Invalidate; the race detector watches.
+func TestInvalidateBesideAssign(t *testing.T) {
+	r := newRig()
+	r.open(t)
+	for range 1000 {
+		r.Invalidate()
+	}
+	for changed := r.Changed(); r.Current() == nil; changed = r.Changed() {
+		<-changed
+	}
+}
+
 // A lease without a fence leaves no grant to use up.
 func TestUnfencedLeaseEndsWithItsLoss(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
@@ -280,10 +310,14 @@ func TestLeaseIsAbandonedOnce(t *testing.T) {
 // A lease that is being taken or renewed when Invalidate is called may be older than the copy of
 // the process.
 func TestInvalidateReachesACallInProgress(t *testing.T) {
-	for call, extend := range map[string]bool{"Assign": false, "Renew": true} {
+	for call, failure := range map[string]error{"Assign": nil, "Renew": nil, "lost Renew": assigner.ErrWorkerRowLost} {
 		bubble(t, func(t *testing.T, r *rig) {
 			fence(r)
-			give := r.assign
+			extend := call != "Assign"
+			give, raise := r.assign, r.renew
+			r.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+				return errors.Join(raise(ctx, g, used, want), failure)
+			}
 			r.assign = func(ctx context.Context, n int) (assigner.Grant, error) {
 				if n == 1 {
 					time.Sleep(time.Second)
@@ -305,8 +339,9 @@ func TestInvalidateReachesACallInProgress(t *testing.T) {
 			if h := r.Current(); h == nil || h.WorkerID != r.first+want {
 				t.Errorf("%s: Current = %+v, want worker ID %d of the test", call, h, want)
 			}
-			if lines := r.Read(); !extend && slices.Contains(lines, "1s assigned 1") {
-				t.Errorf("events %q, want nothing of the dropped lease", lines)
+			lines := strings.Join(r.Read(), "\n")
+			if !extend && strings.Contains(lines, "1s assigned 1") || strings.Contains(lines, "lost") || strings.Contains(lines, "failed") {
+				t.Errorf("%s: events %s, want nothing of the dropped lease", call, lines)
 			}
 		})
 	}

@@ -120,6 +120,41 @@ func TestStartWaitsForEveryErrorThatPasses(t *testing.T) {
 	}
 }
 
+// A wait after the start is logged again, even if it is of the same kind as one in the start.
+func TestWaitAfterTheStartIsLogged(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		refusal := &retry{assigner.ErrQuarantined, time.Second}
+		refuse(r, 0, refusal)
+		r.open(t)
+		refuse(r, 2, refusal)
+		r.Invalidate()
+		synctest.Wait()
+		if n := len(warnings(r)); n != 2 {
+			t.Errorf("%d log records of waits, want one in the start and one after it", n)
+		}
+	})
+}
+
+// The clock of a lease goes on from the reading of Assign, or from the clock of the lease before if
+// that is ahead.
+func TestClockOfALeaseDoesNotGoBack(t *testing.T) {
+	for skew, want := range map[time.Duration]time.Duration{time.Hour: time.Hour, -time.Hour: 0} {
+		bubble(t, func(t *testing.T, r *rig) {
+			cfg := r.settings()
+			clock, by := cfg.Now, time.Duration(0)
+			cfg.Now = func() time.Time { return clock().Add(by) }
+			r.openWith(t, cfg)
+			before := r.Current().Clock.Now()
+			by = skew
+			r.Invalidate()
+			synctest.Wait()
+			if h := r.Current(); h.Clock.Now().Sub(before) != want || h.Delta != int64(skew/time.Second) {
+				t.Errorf("with a clock that is %v ahead, the lease is at %v, delta %d, want %v ahead", skew, h.Clock.Now(), h.Delta, want)
+			}
+		})
+	}
+}
+
 // Start waits neither for an error that stays, nor for a second answer when ctx ends before it or
 // never. Its error names all reasons.
 func TestStartFails(t *testing.T) {

@@ -19,6 +19,7 @@ type Assigner struct {
 	OnAbandon func(g assigner.Grant)
 
 	Within time.Duration // RenewWithin of all leases; zero: an hour
+	Named  string        // Namespace of all leases
 
 	Assigns, Renewals, Releases atomic.Int64 // calls
 }
@@ -68,6 +69,9 @@ func (l *Lease) Release(ctx context.Context, used int64) error {
 
 // RenewWithin returns the longest time between two renewals, see [assigner.Lease].
 func (l *Lease) RenewWithin() time.Duration { return cmp.Or(l.assigner.Within, time.Hour) }
+
+// Namespace returns the namespace of the worker ID, see [assigner.Lease].
+func (l *Lease) Namespace() string { return l.assigner.Named }
 
 // Abandon reports that the holder has stopped using the lease, see [assigner.Domain].
 func (l *Lease) Abandon() {
