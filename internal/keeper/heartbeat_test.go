@@ -23,35 +23,69 @@ import (
 
 // A renewal comes before the lease expires, and before the clock is half way to the limit.
 func TestLeaseIsRenewedInTime(t *testing.T) {
+	const fenced, lossy = assigner.GuaranteeFenced, assigner.GuaranteeLossy
 	for name, row := range map[string]struct {
-		within time.Duration
-		limit  int64
-		want   time.Duration
+		within    time.Duration
+		unit      time.Duration
+		limit     int64
+		used      int64
+		guarantee assigner.Guarantee
+		want      time.Duration
 	}{
-		"by the heartbeat":        {0, assigner.Unlimited, 45 * time.Second},
-		"before it expires":       {10 * time.Second, assigner.Unlimited, 10 * time.Second},
-		"not without a pause":     {1, assigner.Unlimited, 100 * time.Millisecond},
-		"half way to the limit":   {0, 40, 20 * time.Second},
-		"by the heartbeat, there": {0, 400, 45 * time.Second},
+		"by the heartbeat":        {0, time.Second, assigner.Unlimited, 0, fenced, 45 * time.Second},
+		"before it expires":       {10 * time.Second, time.Second, assigner.Unlimited, 0, fenced, 10 * time.Second},
+		"not without a pause":     {1, time.Second, assigner.Unlimited, 0, fenced, 100 * time.Millisecond},
+		"half way to the limit":   {0, time.Second, 40, 0, fenced, 20 * time.Second},
+		"by the heartbeat, there": {0, time.Second, 400, 0, fenced, 45 * time.Second},
+		"in short units":          {0, time.Millisecond, 40, 0, fenced, 100 * time.Millisecond},
+		"at the limit":            {0, time.Second, 40, 40, fenced, 45 * time.Second},
+		"lossy":                   {0, time.Second, 40, 0, lossy, 20 * time.Second},
+		"lossy, at the limit":     {0, time.Second, 40, 40, lossy, time.Second}, // the store's clock moves it
+		"lossy, and expires":      {500 * time.Millisecond, time.Second, 40, 40, lossy, 500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.store.Within = row.within
 				r.assign = func(context.Context, int) (assigner.Grant, error) {
-					return assigner.Grant{WorkerID: r.first, First: 1, Limit: row.limit}, nil
+					return assigner.Grant{WorkerID: r.first, First: 1, Limit: row.limit, Guarantee: row.guarantee}, nil
 				}
-				r.open(t)
+				r.used.Store(row.used)
+				cfg := r.settings()
+				cfg.Layout.Unit = row.unit
+				r.openWith(t, cfg)
 				r.Read()
 				changed := r.Changed()
 				time.Sleep(row.want)
 				synctest.Wait()
-				same(t, r.Read(), fmt.Sprintf("%v renew 0, 0 to 0", row.want))
+				same(t, r.Read(), fmt.Sprintf("%v renew 0, %d to %d", row.want, row.used, row.used))
 				if renewals, _ := r.counts(); renewals != 1 || changed != r.Changed() {
 					t.Errorf("%d renewals, want 1, and the generator is not woken for the same limit", renewals)
 				}
 			})
 		})
 	}
+}
+
+// A bare assigner's leases have none of the methods that a lease may have.
+type bare struct{ assigner.Assigner }
+
+func (b bare) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
+	l, err := b.Assigner.Assign(ctx, d)
+	return struct{ assigner.Lease }{l}, err
+}
+
+func TestLeaseMayLackTheOptionalMethods(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		s := r.settings()
+		s.Assigner = bare{&r.store}
+		r.openWith(t, s)
+		r.Read()
+		time.Sleep(45 * time.Second)
+		synctest.Wait()
+		r.Invalidate()
+		synctest.Wait()
+		same(t, r.Read(), "45s renew 0, 0 to 0", "45s ended", "45s INFO worker ID invalidated", "45s INFO worker ID assigned", "45s assigned 1")
+	})
 }
 
 // The store takes almost as long as it may, or never answers. No two renewals are more than a
