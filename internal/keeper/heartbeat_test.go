@@ -222,14 +222,19 @@ level=INFO msg="worker ID released" worker=5`, "\n")...)
 }
 
 // A handler that writes JSON gets words, too.
-func TestAssignmentIsLoggedInWords(t *testing.T) {
+func TestRecordsHaveWordsInJSON(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		var log bytes.Buffer
 		s := r.settings()
 		s.Logger = slog.New(slog.NewJSONHandler(&log, nil))
 		r.store.Named = "orders"
+		s.AssignTimeout = time.Millisecond // which is allowed
+		fence(r)
+		r.renew = func(context.Context, *assigner.Grant, int64, int64) error { return errors.New("store is down") }
 		r.openWith(t, s)
-		for _, want := range []string{`"guarantee":"fresh"`, `"layout":"28/0/30/5@1s"`, `"namespace":"orders"`} {
+		time.Sleep(45 * time.Second)
+		synctest.Wait()
+		for _, want := range []string{`"guarantee":"fenced"`, `"layout":"28/0/30/5@1s"`, `"namespace":"orders"`, `"ids_for":"1m40s"`} {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("record %s, want %s", log.String(), want)
 			}

@@ -18,7 +18,7 @@ import (
 // eachMistake makes one mistake in each field that the packages share, and four at once: none hides
 // another one.
 func (s *suite) eachMistake(t *testing.T) {
-	now := Start.AddDate(1, 0, 0)
+	now := Start.AddDate(1, 0, 0).In(time.FixedZone("", 3600))
 	others := []string{"Assigner nil", "AssignTimeout -1ns", "DatacenterID -1"}
 	for name, row := range map[string]struct {
 		spoil func(*Config)
@@ -29,7 +29,7 @@ func (s *suite) eachMistake(t *testing.T) {
 		"timeout":           {func(c *Config) { c.AssignTimeout = -time.Second }, s.Errors.InvalidConfig, []string{"AssignTimeout -1s", "at least 1ms"}},
 		"datacenter above":  {func(c *Config) { c.DatacenterID = 32 }, s.Errors.InvalidConfig, []string{"DatacenterID 32", "28/5/17/4@1s", "0 to 31"}},
 		"datacenter below":  {func(c *Config) { c.DatacenterID = -1 }, s.Errors.InvalidConfig, []string{"DatacenterID -1", "0 to 31"}},
-		"epoch to come":     {func(c *Config) { c.Epoch = now.Add(time.Millisecond) }, s.Errors.InvalidConfig, []string{"Epoch 2001-01-01 00:00:00.001", "not in the future"}},
+		"epoch to come":     {func(c *Config) { c.Epoch = now.Add(time.Millisecond) }, s.Errors.InvalidConfig, []string{"Epoch 2001-01-01 00:00:00.001 +0000 UTC", "not in the future; it is 2001-01-01 00:00:00 +0000 UTC"}},
 		"layout":            {func(c *Config) { c.Layout.Unit = 7 * time.Second }, bitsalloc.ErrInvalidLayout, []string{"Unit 7s", "divide one minute"}},
 		"epoch with µs":     {func(c *Config) { c.Epoch = c.Epoch.Add(time.Microsecond) }, bitsalloc.ErrInvalidLayout, []string{"epoch", "whole milliseconds"}},
 		"layout at its end": {func(c *Config) { c.Layout.DeltaBits = 10 }, s.Errors.TimeExhausted, []string{"10/5/17/4@1s", "ends at ", "choose more DeltaBits or a later epoch"}},
