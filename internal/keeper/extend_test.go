@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
 )
 
 func fence(r *rig) {
@@ -184,6 +185,11 @@ func TestWindowLastsAtTheRateOfUse(t *testing.T) {
 			}
 		}
 		check(0, 100*time.Second, 100*time.Second)
+		for last, now := range map[int64]time.Duration{20: 10 * time.Second, 10: 20 * time.Second} { // the one that is ahead counts
+			if s := r.Stats(last, bitsalloc.DefaultEpoch().Add(now)); s.Window != 80*time.Second {
+				t.Errorf("at %d and %v the window is %v, want 1m20s", last, now, s.Window)
+			}
+		}
 		time.Sleep(10 * time.Second)
 		check(50, 50*time.Second, 10*time.Second) // 5 units a second
 		check(100, 0, 0)

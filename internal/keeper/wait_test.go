@@ -91,7 +91,7 @@ func TestStartWaitsForEveryErrorThatPasses(t *testing.T) {
 	}{
 		"again and again":       {[]error{exhausted(20 * time.Second), exhausted(10 * time.Second), exhausted(time.Second)}, 31 * time.Second, 35 * time.Second, 1},
 		"at once is not at all": {[]error{exhausted(0), exhausted(-time.Hour), exhausted(math.MinInt64)}, 300 * time.Millisecond, 338 * time.Millisecond, 1},
-		"never is an hour":      {[]error{exhausted(math.MaxInt64)}, time.Hour, 68 * time.Minute, 1},
+		"never is an hour":      {[]error{exhausted(math.MaxInt64)}, time.Hour, time.Hour + 5*time.Second, 1},
 		"another kind": {[]error{exhausted(time.Second), struct{ *retry }{&retry{assigner.ErrQuarantined, time.Second}}, exhausted(time.Second)},
 			3 * time.Second, 3375 * time.Millisecond, 3},
 	} {
@@ -192,6 +192,9 @@ func TestStartFails(t *testing.T) {
 					defer cancel()
 				}
 				err := r.startIn(ctx, r.settings())
+				if waits := strings.Contains(fmt.Sprint(err), "NewContext waits"); waits != (name == "endless context") {
+					t.Errorf("Start = %v, which says that NewContext waits: %t", err, waits)
+				}
 				for _, want := range row.want {
 					if !errors.Is(err, want) {
 						t.Errorf("Start = %v, want %v in it", err, want)

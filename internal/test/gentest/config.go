@@ -31,7 +31,7 @@ func (s *suite) eachMistake(t *testing.T) {
 		"datacenter below":  {func(c *Config) { c.DatacenterID = -1 }, s.Errors.InvalidConfig, []string{"DatacenterID -1", "0 to 31"}},
 		"epoch to come":     {func(c *Config) { c.Epoch = now.Add(time.Millisecond) }, s.Errors.InvalidConfig, []string{"Epoch 2001-01-01 00:00:00.001 +0000 UTC", "not in the future; it is 2001-01-01 00:00:00 +0000 UTC"}},
 		"layout":            {func(c *Config) { c.Layout.Unit = 7 * time.Second }, bitsalloc.ErrInvalidLayout, []string{"Unit 7s", "divide one minute"}},
-		"epoch with µs":     {func(c *Config) { c.Epoch = c.Epoch.Add(time.Microsecond) }, bitsalloc.ErrInvalidLayout, []string{"epoch", "whole milliseconds"}},
+		"epoch with µs":     {func(c *Config) { c.Epoch = c.Epoch.Add(time.Microsecond).In(now.Location()) }, bitsalloc.ErrInvalidLayout, []string{"epoch", "whole milliseconds"}},
 		"layout at its end": {func(c *Config) { c.Layout.DeltaBits = 10 }, s.Errors.TimeExhausted, []string{"10/5/17/4@1s", "ends at ", "choose more DeltaBits or a later epoch"}},
 		"layout and epoch of Baidu": {func(c *Config) {
 			c.Layout, c.Epoch, c.Now = bitsalloc.Baidu(), time.Unix(1463673600, 0), time.Now
@@ -82,11 +82,18 @@ func (s *suite) checkField(t *testing.T, c Config, err error) {
 		t.Errorf("no FieldError in %v", err)
 	case errors.Is(err, bitsalloc.ErrInvalidLayout) && strings.Contains(err.Error(), "epoch ") != (mistake.Field == "Epoch"):
 		t.Errorf("FieldError of %s for %v", mistake.Field, err)
+	case mistake.Field == "Epoch" && !strings.HasSuffix(mistake.Given, "UTC"), mistake.Field == "Layout" && !isLayout(mistake.Given):
+		t.Errorf("%s is given as %s", mistake.Field, mistake.Given)
 	case mistake.Allowed == "" && (mistake.Field == "Layout" || mistake.Field == "Epoch") && mistake.Given != "":
 	case !errors.Is(mistake, s.Errors.InvalidConfig) ||
 		err.Error() != fmt.Sprintf("%v: %s %s, allowed: %s", s.Errors.InvalidConfig, mistake.Field, mistake.Given, mistake.Allowed):
 		t.Errorf("FieldError %+v, want the parts of %v", mistake, err)
 	}
+}
+
+func isLayout(text string) bool {
+	_, err := bitsalloc.ParseLayout(text)
+	return err == nil
 }
 
 func (s *suite) defaults(t *testing.T) {
@@ -95,7 +102,7 @@ func (s *suite) defaults(t *testing.T) {
 	store := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 		deadline, _ := ctx.Deadline()
 		timeout = time.Until(deadline)
-		if d.Layout != bitsalloc.Default() || !d.Epoch.Equal(bitsalloc.DefaultEpoch()) || d.DatacenterID != 0 {
+		if d.Layout != bitsalloc.Default() || !d.Epoch.Equal(bitsalloc.DefaultEpoch()) || d.DatacenterID != 0 || !d.Registered {
 			t.Errorf("Domain = %+v", d)
 		}
 		return fakeassigner.Fresh(ctx, 1+s.policy, d)
