@@ -602,25 +602,34 @@ func TestCloseDropsTheRestAndWakesCallers(t *testing.T) {
 	}
 }
 
-// Close waits for a call of the source, whose error then counts as none of the source.
+// Close waits for a call of the source. Its error counts as none of the source, and its range is
+// dropped.
 func TestCloseDuringACallOfTheSource(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var calls atomic.Int64
-		g := open(t, segment.Config{Source: &scripted{before: func(ctx context.Context, _ string, _ int64) error {
-			if calls.Add(1) == 2 {
+	for name, fails := range map[string]bool{"fails": true, "returns a range": false} {
+		testkit.Bubble(t, name, func(t *testing.T) {
+			var calls atomic.Int64
+			g := open(t, segment.Config{Source: &scripted{before: func(ctx context.Context, _ string, _ int64) error {
+				if calls.Add(1) == 1 {
+					return nil
+				}
 				<-ctx.Done()
+				if fails {
+					return ctx.Err()
+				}
+				time.Sleep(time.Second)
+				return nil
+			}}})
+			synctest.Wait()
+			take(t, g, 3)
+			if err := g.Close(); err != nil {
+				t.Fatal(err)
 			}
-			return ctx.Err()
-		}}})
-		synctest.Wait()
-		take(t, g, 3)
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if s := g.Stats(); s.Fetches != 1 || s.FetchFailures != 0 || s.Issued != 3 || s.Dropped != 7 || s.Remaining != 0 {
-			t.Errorf("Stats %+v, want a range with 3 IDs issued and the rest dropped", s)
-		}
-	})
+			fetches := map[bool]int64{true: 1, false: 2}[fails]
+			if s := g.Stats(); s.Fetches != fetches || s.FetchFailures != 0 || s.Issued != 3 || s.Dropped != 10*fetches-3 || s.Remaining != 0 {
+				t.Errorf("Stats %+v, want %d ranges with 3 IDs issued and the rest dropped", s, fetches)
+			}
+		})
+	}
 }
 
 // Goroutines take IDs in all ways at once, of one source and of two.
