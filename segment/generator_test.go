@@ -206,11 +206,15 @@ func TestPausesBetweenRetriesGrow(t *testing.T) {
 		var down atomic.Bool
 		var last time.Time
 		var pauses []time.Duration
-		fails := while(&down)
+		fails, failures := while(&down), int64(0)
 		g := open(t, segment.Config{Source: &scripted{before: func(ctx context.Context, name string, n int64) error {
 			pauses = append(pauses, time.Since(last))
 			last = time.Now()
-			return fails(ctx, name, n)
+			err := fails(ctx, name, n)
+			if err != nil {
+				failures++
+			}
+			return err
 		}}})
 		for range 10 {
 			synctest.Wait()
@@ -226,6 +230,9 @@ func TestPausesBetweenRetriesGrow(t *testing.T) {
 					t.Errorf("pause %d was %v, want %v to %v", i, pause, most/2, most)
 				}
 			}
+		}
+		if got := g.Stats().FetchFailures; got != failures {
+			t.Errorf("Stats: %d failures, want %d", got, failures)
 		}
 	})
 }
@@ -312,6 +319,11 @@ func TestRangesGrowForCallersThatOutrunTheStore(t *testing.T) {
 				}
 			}
 			calls := s.calls()
+			for i, size := range calls[1:] {
+				if size != calls[i] && size != min(2*calls[i], 1_000_000) {
+					t.Errorf("a range of %d IDs after one of %d, want it doubled", size, calls[i])
+				}
+			}
 			if first := calls[:ahead+1]; slices.Max(first) != 1000 || slices.Max(calls) != 1_000_000 || len(calls) < 150 {
 				t.Errorf("Ahead %d: ranges of %v numbers, want the default, 1,000, until one has ended, and then up to MaxStep", ahead, calls)
 			}
