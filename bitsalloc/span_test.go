@@ -26,6 +26,8 @@ func TestMinAtAndMaxAtEncloseTheUnitOfAnInstant(t *testing.T) {
 		min, max int64
 	}{
 		{"long before the epoch", full, longAgo, 1, 0},
+		{"long before in milliseconds", snowflake, longAgo, 1, 0},
+		{"long before without other fields", deltaOnly, longAgo, 1, 0},
 		{"just before the epoch", full, epoch.Add(-1), 1, 0},
 		{"the epoch, whose ID 0 is none", full, epoch, 1, unit - 1},
 		{"second unit", full, epoch.Add(time.Second), unit, 2*unit - 1},

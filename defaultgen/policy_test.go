@@ -2,6 +2,7 @@ package defaultgen_test
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -82,10 +83,10 @@ func TestWorkerThatStartsAheadOfTheClock(t *testing.T) {
 				time.Sleep(3599 * time.Second)
 			}
 			for second := range 5 {
-				for range 3 {
+				for range 4 {
 					checkTime(t, next(t, g), gentest.Start.Add(time.Hour+time.Duration(second)*time.Second), time.Second)
+					time.Sleep(time.Second / 4)
 				}
-				time.Sleep(time.Second)
 			}
 		})
 	}
@@ -136,5 +137,47 @@ func TestStatsTellThePosition(t *testing.T) {
 	clock.move(250 * time.Millisecond)
 	if s := g.Stats(); before.LastDelta != 0 || s.LastDelta != 1000 || s.Ahead != -250*time.Millisecond {
 		t.Errorf("Stats: %+v, then %+v, want delta 0, then 1000, 250ms behind", before, s)
+	}
+}
+
+// Without a reading of the clock, too, Next issues all IDs of a unit.
+func TestNextIssuesEachIDOfAUnit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := open(t, defaultgen.Config{})
+		first := next(t, g)
+		for sequence := range int64(15) {
+			checkAt(t, next(t, g), first.Delta, 1+sequence)
+		}
+		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) {
+			t.Errorf("Next = %v, want ErrSequenceExhausted", err)
+		}
+	})
+}
+
+// A renewal tells the store the unit in use, even if it is ahead of the clock.
+func TestRenewalTellsTheUnitInUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by, told atomic.Int64
+		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(10_000), OnRenew: func(_ context.Context, _ *assigner.Grant, used, _ int64) error {
+			told.Store(used)
+			return nil
+		}}
+		g := open(t, defaultgen.Config{Assigner: store, OnClockBack: defaultgen.GoOn, Now: gentest.Skewed(&by)})
+		f := next(t, g)
+		by.Store(int64(-time.Hour))
+		time.Sleep(minute)
+		if told.Load() != f.Delta {
+			t.Errorf("the renewal told unit %d, want %d", told.Load(), f.Delta)
+		}
+	})
+}
+
+func TestEndOfTimeIsARejectedTake(t *testing.T) {
+	layout := narrow(time.Second)
+	layout.DeltaBits = 10
+	g, clock := onFakeClock(t, defaultgen.Config{Layout: layout})
+	clock.move(time.Minute)
+	if _, err := g.NextContext(t.Context()); !errors.Is(err, defaultgen.ErrTimeExhausted) || g.Stats().RejectedTakes != 1 {
+		t.Errorf("NextContext = %v, %d rejected takes, want ErrTimeExhausted and 1", err, g.Stats().RejectedTakes)
 	}
 }

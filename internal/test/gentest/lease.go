@@ -173,6 +173,12 @@ func (s *suite) storeDown(t *testing.T) {
 	}})
 	first := next(t, g)
 	last, _ := s.usedUp(t, g, first)
+	before := rejected
+	_, err1 := g.Next()
+	_, err2 := g.Fill(make([]int64, 1))
+	if err1 == nil || err2 == nil || rejected != before+2 {
+		t.Errorf("Next and Fill: %v, %v, with %d rejected takes, want 2", err1, err2, rejected-before)
+	}
 	st := s.Stats(g)
 	if last.Delta > st.Limit || st.Window != 0 || st.WindowLasts != 0 || st.RejectedTakes != rejected {
 		t.Errorf("Stats = %+v after %v, want no window and %d rejected takes", st, last, rejected)

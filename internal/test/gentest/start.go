@@ -3,6 +3,7 @@ package gentest
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -91,22 +92,23 @@ func (s *suite) lastUnit(t *testing.T) {
 	layout.DeltaBits = 10
 	for _, row := range []struct {
 		unit    time.Duration
-		source  assigner.Assigner
+		reused  bool
 		refused bool
-	}{
-		{1022, &fakeassigner.Assigner{}, false},
-		{1023, &fakeassigner.Assigner{}, s.Gapless},
-		{1023, assigner.Static(7), true},
-	} {
-		c := s.config(keeper.Settings{Layout: layout, Assigner: row.source})
-		c.AllowReuse = true
+	}{{1022, false, false}, {1022, true, false}, {1023, false, s.Gapless}, {1023, true, true}} {
+		c := s.config(keeper.Settings{Layout: layout})
+		if row.reused {
+			c.Assigner, c.AllowReuse = assigner.Static(7), true
+		}
 		c.Now = func() time.Time { return c.Epoch.Add(row.unit * time.Second) }
 		g, err := s.make(t, c)
 		if errors.Is(err, s.Errors.TimeExhausted) != row.refused {
 			t.Errorf("New in unit %d = %v, want %v: %t", row.unit, err, s.Errors.TimeExhausted, row.refused)
 		}
-		if !row.refused {
-			next(t, testkit.Close(t, g, err))
+		if row.refused {
+			continue
+		}
+		if testkit.Close(t, g, err); !row.reused { // else its first unit is the next one
+			next(t, g)
 		}
 	}
 }
@@ -130,5 +132,9 @@ func (s *suite) lastYearInService(t *testing.T) {
 		if want := min(max(int(off+1), 0), 1); warnings != want || !s.Stats(g).Expires.Equal(expires) {
 			t.Errorf("%d s from the last year: %d warnings, want %d; it expires at %v", off, warnings, want, s.Stats(g).Expires)
 		}
+	}
+	s.open(t, keeper.Settings{Layout: layout, Logger: log.Logger(), Epoch: expires.Add(-1<<25*time.Second - time.Hour)})
+	if lines := log.Read(); !slices.Contains(lines, "WARN the delta field is used up within a year") {
+		t.Errorf("a start in the last year logs %q", lines)
 	}
 }
