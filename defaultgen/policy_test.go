@@ -151,7 +151,24 @@ func TestNextIssuesEachIDOfAUnit(t *testing.T) {
 		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) {
 			t.Errorf("Next = %v, want ErrSequenceExhausted", err)
 		}
+		// Takes that look at once must not move the next number back: one of them could repeat an ID.
+		if next, _ := g.Add(0); next != first.ID+17 {
+			t.Errorf("after 17 takes the unit is at its ID %d", next-first.ID)
+		}
 	})
+}
+
+func TestFillGoesOnInTheNextUnit(t *testing.T) {
+	cfg := complete(defaultgen.Config{})
+	units := time.Duration(1000)
+	cfg.Now = func() time.Time {
+		units++
+		return cfg.Epoch.Add(units * time.Second)
+	}
+	g := open(t, cfg)
+	if first, last := parse(t, g, fill(t, g, 20)[0]), next(t, g); last.Delta != first.Delta+2 {
+		t.Errorf("20 IDs from %v on, then %v, want those of a unit and 4 of the next one", first, last)
+	}
 }
 
 // A renewal tells the store the unit in use, even if it is ahead of the clock.
