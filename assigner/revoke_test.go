@@ -103,7 +103,7 @@ func TestRevokeReturnsErrors(t *testing.T) {
 	wantError(t, err, errLostAnswer, "row 1")
 	s.onLoad = func() error { return errStore }
 	_, err = leasestore.Revoke(t.Context(), s, 1)
-	wantError(t, err, errStore, "read row 1")
+	wantError(t, err, errStore, "row 1")
 	s.onLoad, s.onSwap = nil, nil
 	if _, err := leasestore.Revoke(t.Context(), s, 3); err == nil || s.rows[3] != (leasestore.Row{}) {
 		t.Errorf("Revoke of a row that was never there: %v; row %+v", err, s.rows[3])
