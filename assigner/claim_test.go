@@ -177,17 +177,17 @@ func TestAssignRejectsAClockThatIsOff(t *testing.T) {
 	}{
 		{store: memStart - 60},
 		{store: memStart + 60},
-		{memStart - 3600, 0, "it is 2026-01-01T00:16:40Z on this host and 2025-12-31T23:16:40Z in the store, allowed: a difference of 1m0s"},
-		{memStart + 3600, 0, "it is 2026-01-01T00:16:40Z on this host and 2026-01-01T01:16:40Z in the store"},
+		{memStart - 900, 0, "it is 2026-01-01T00:16:40Z on this host, and 2026-01-01T00:01:40Z in the store or at its last write, allowed: a difference of 1m0s"},
+		{memStart + 3600, 0, "it is 2026-01-01T00:16:40Z on this host, and 2026-01-01T01:16:40Z in the store"},
 		{store: memStart, seen: memStart + 61},
-		{memStart, memStart + 62, "last written at 2026-01-01T00:17:42Z, and it is 2026-01-01T00:16:40Z here, 1m2s earlier, allowed: 1m0s"},
+		{memStart, memStart + 62, "it is 2026-01-01T00:16:40Z on this host, and 2026-01-01T00:17:42Z in the store or at its last write, allowed: a difference of 1m0s"},
 	} {
 		s := newMemStore()
 		s.status.Now, s.status.Seen = memTime(row.store), memTime(row.seen)
 		if row.text == "" {
 			l := take(t, leased(s))
 			s.status.Seen = memTime(row.store + 62)
-			wantError(t, l.Renew(t.Context(), 1010, 1018), leasestore.ErrClockSkew, "last written")
+			wantError(t, l.Renew(t.Context(), 1010, 1018), leasestore.ErrClockSkew, "at its last write")
 			continue
 		}
 		refused(t, leased(s), leasestore.ErrClockSkew, row.text)
