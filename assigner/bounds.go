@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,13 +70,10 @@ func (t *terms) look(ctx context.Context) (b bounds, err error) {
 	}
 	b.now = t.domain.Now()
 	here, store, bound := t.alloc.Time(b.now), b.status.Now, t.cfg.MaxSkew+t.domain.Layout.Unit
-	switch behind := b.status.Seen.Sub(store); {
-	case here.Sub(store).Abs() > bound:
-		return b, fmt.Errorf("%w: it is %s on this host and %s in the store, allowed: a difference of %v; correct the clock that is wrong",
-			leasestore.ErrClockSkew, stamp(here), stamp(store), t.cfg.MaxSkew)
-	case behind > bound:
-		return b, fmt.Errorf("%w: the store was last written at %s, and it is %s here, %v earlier, allowed: %v; correct the "+
-			"clock that is wrong, here or on the host that wrote", leasestore.ErrClockSkew, stamp(b.status.Seen), stamp(store), behind, t.cfg.MaxSkew)
+	if max(here.Sub(store).Abs(), b.status.Seen.Sub(store)) > bound {
+		last := slices.MaxFunc([]time.Time{store, b.status.Seen}, time.Time.Compare)
+		return b, fmt.Errorf("%w: it is %s on this host, and %s in the store or at its last write, allowed: a difference of %v; correct the clock "+
+			"that is wrong, here or on the host that wrote", leasestore.ErrClockSkew, stamp(here), stamp(last), t.cfg.MaxSkew)
 	}
 	return b, nil
 }

@@ -21,10 +21,8 @@ type claim struct {
 	began  instant
 	meta   leasestore.Meta
 
-	raced   int   // rows lost to other processes
-	stuck   int   // new worker IDs lost
-	ahead   int   // expired rows with fences too far ahead of the clock
-	nearest int64 // the lowest fence of these rows
+	raced int // rows lost to other processes
+	stuck int // new worker IDs lost
 }
 
 // run takes a lease. It prefers a kept lease whose quarantine is over.
@@ -71,8 +69,12 @@ func (c *claim) compete() (*lease, error) {
 		if c.meta.NextWorkerID == next {
 			c.pause(c.ctx, try)
 		}
+		next = c.meta.NextWorkerID
 		if err := c.loadMeta(); err != nil {
 			return nil, err
+		}
+		if c.meta.NextWorkerID != next {
+			c.stuck = 0 // the creators of new rows count them
 		}
 	}
 	return nil, fmt.Errorf("assigner: no worker ID in time, %d rows lost to processes that start now: %w", c.raced, c.ctx.Err())
@@ -81,22 +83,17 @@ func (c *claim) compete() (*lease, error) {
 // usedUp reports whether all worker IDs of the layout have been given out.
 func (c *claim) usedUp() bool { return c.meta.NextWorkerID > c.domain.MaxWorkerID() }
 
-// none returns the error for a claim that found no worker ID.
-func (c *claim) none() error {
-	all := c.domain.MaxWorkerID() - c.cfg.FirstWorkerID + 1
-	if c.ahead > 0 {
-		return c.outOfBounds(c.nearest, "all %d have been given out, and the fences of %d free ones are", all, c.ahead)
+// none returns the error for a claim that found no worker ID. nearest is the lowest fence of the
+// free rows, all of them too far ahead of the clock, or the largest int64 when no row is free.
+func (c *claim) none(nearest int64) error {
+	if nearest < math.MaxInt64 {
+		after := c.alloc.Time(nearest).Sub(c.alloc.Time(c.farthest(c.meta.Fence))) // saturates, unlike a product
+		return passing{fmt.Errorf("%w: the fences of all free worker IDs are more than %v ahead; wait for the clock, set MaxAhead in the generators, "+
+			"or raise MaxLead", ErrWorkerAheadOfClock, c.lead()), after}
 	}
 	return passing{fmt.Errorf("%w: all %d have been given out, and none is free; wait until one is released, or use a layout with more "+
-		"worker bits, in another namespace and with another DatacenterID or Epoch", ErrWorkersExhausted, all), time.Second}
-}
-
-// outOfBounds returns the error for free rows of which the lowest fence is too far ahead. It passes
-// when the clock has come near enough.
-func (c *claim) outOfBounds(fence int64, rows string, args ...any) error {
-	after := c.alloc.Time(fence).Sub(c.alloc.Time(c.farthest(c.meta.Fence))) // saturates, unlike a product
-	return passing{fmt.Errorf("%w: %s more than %v ahead; wait for the clock, set MaxAhead in the generators, or raise MaxLead",
-		ErrWorkerAheadOfClock, fmt.Sprintf(rows, args...), c.lead()), after}
+		"worker bits, in another namespace and with another DatacenterID or Epoch", ErrWorkersExhausted,
+		c.domain.MaxWorkerID()-c.cfg.FirstWorkerID+1), time.Second}
 }
 
 const (
@@ -117,7 +114,7 @@ func (c *claim) free() ([]leasestore.Row, error) {
 		if err != nil {
 			return nil, fmt.Errorf("assigner: list the expired rows: %w", err)
 		}
-		usable := c.usable(rows)
+		usable, nearest := c.usable(rows)
 		if len(usable) == 0 && len(rows) == n {
 			continue
 		}
@@ -126,24 +123,23 @@ func (c *claim) free() ([]leasestore.Row, error) {
 			usable = append(usable, leasestore.Row{WorkerID: c.meta.NextWorkerID})
 		}
 		if len(usable) == 0 {
-			return nil, c.none()
+			return nil, c.none(nearest)
 		}
 		return usable, nil
 	}
 }
 
-// usable returns the rows that may be taken, by rank. It counts the rows whose fence is too far
-// ahead. It leaves out rows that are not counted yet, since the worker ID of such a row would be
+// usable returns the rows that may be taken, by rank, and the lowest fence of the rows whose fence is
+// too far ahead. It leaves out rows that are not counted yet, since the worker ID of such a row would be
 // given out again if the row were deleted.
-func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row) {
-	c.ahead, c.nearest = 0, math.MaxInt64
+func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row, nearest int64) {
+	nearest = math.MaxInt64
 	for _, row := range rows {
 		switch {
 		case row.Expires.After(c.status.Now), row.WorkerID > c.domain.MaxWorkerID(), row.WorkerID >= c.meta.NextWorkerID:
 		case c.newFirst && !spare(row) && !c.usedUp():
 		case row.Fence > c.farthest(c.meta.Fence):
-			c.ahead++
-			c.nearest = min(c.nearest, row.Fence)
+			nearest = min(nearest, row.Fence)
 		default:
 			usable = append(usable, row)
 		}
@@ -151,7 +147,7 @@ func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row) {
 	// In each rank use a random order, so that processes that start at once try different rows.
 	c.shuffle(len(usable), func(i, j int) { usable[i], usable[j] = usable[j], usable[i] })
 	slices.SortStableFunc(usable, func(a, b leasestore.Row) int { return cmp.Compare(c.rank(a), c.rank(b)) })
-	return usable
+	return usable, nearest
 }
 
 // rank returns how many windows the fence of a row is ahead of the clock, begun windows included:
@@ -193,7 +189,7 @@ func (c *claim) fixed() ([]leasestore.Row, error) {
 		return nil, err
 	}
 	if row.Fence > c.farthest(c.meta.Fence) {
-		return nil, c.outOfBounds(row.Fence, "the fence of row %d is", c.here.workerID)
+		return nil, c.none(row.Fence)
 	}
 	row.WorkerID = c.here.workerID
 	return []leasestore.Row{row}, nil

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"path"
 	"strconv"
 	"strings"
 )
@@ -28,7 +29,7 @@ func Env(name string) Assigner {
 		if !ok {
 			return 0, errors.New("it is not set")
 		}
-		return decimal(text)
+		return strconv.ParseInt(text, 10, 64) // Assign rejects negative numbers
 	}}
 }
 
@@ -74,9 +75,7 @@ func IPSum(addr netip.Addr) Assigner {
 //
 // Hosts of different roles collide: web-01 and db-01 both give 1. So do two processes on one host.
 func Hostname(name string) Assigner {
-	return fromName("Hostname", name, "a name that ends in digits", func(name string) string {
-		return name[len(strings.TrimRight(name, "0123456789")):]
-	})
+	return fromName("Hostname", name, "*", "a name that ends in digits")
 }
 
 // StatefulSet returns an assigner that takes the ordinal of a Kubernetes pod as worker ID. It reads
@@ -92,13 +91,7 @@ func StatefulSet(indexEnv string) Assigner {
 	if indexEnv != "" {
 		return Env(indexEnv)
 	}
-	return fromName("StatefulSet", os.Getenv("HOSTNAME"), "a name of a StatefulSet's pod, such as ids-0", func(name string) string {
-		hyphen := strings.LastIndex(name, "-")
-		if hyphen < 1 {
-			return ""
-		}
-		return name[hyphen+1:]
-	})
+	return fromName("StatefulSet", os.Getenv("HOSTNAME"), "?*-", "a name of a StatefulSet's pod, such as ids-0")
 }
 
 // derived is an assigner that gets its worker ID from a function and does not protect it.
@@ -107,9 +100,9 @@ type derived struct {
 	number func() (int64, error)
 }
 
-func (a derived) Assign(_ context.Context, d Domain) (Lease, error) {
+func (a derived) Assign(ctx context.Context, d Domain) (Lease, error) {
 	n, err := a.number()
-	if err != nil {
+	if err = cmp.Or(ctx.Err(), err); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrWorkerUnknown, a.source, err)
 	}
 	if err := d.CheckWorkerID(n, a.source); err != nil {
@@ -124,15 +117,6 @@ type derivedLease struct{ grant Grant }
 func (l derivedLease) Grant() Grant                              { return l.grant }
 func (l derivedLease) Renew(context.Context, int64, int64) error { return nil }
 func (l derivedLease) Release(context.Context, int64) error      { return nil }
-
-// decimal parses an int64. Assign rejects negative numbers.
-func decimal(text string) (int64, error) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("%q is not a whole number: %w", text, errors.Unwrap(err))
-	}
-	return n, nil
-}
 
 // fromAddress derives the worker ID from addr or, if it is zero, from the host's first usable
 // address that suits.
@@ -155,8 +139,9 @@ func fromAddress(source string, addr netip.Addr, suits func(netip.Addr) bool, nu
 	}}
 }
 
-// fromName derives the worker ID from the digits in a name or, if it is empty, in this host's name.
-func fromName(source, name, allowed string, digits func(name string) string) Assigner {
+// fromName derives the worker ID from the digits at the end of a name or, if it is empty, of this
+// host's name. The rest of the name has to match the pattern; allowed describes such names.
+func fromName(source, name, pattern, allowed string) Assigner {
 	return derived{source: source, number: func() (n int64, err error) {
 		host := name
 		if host == "" {
@@ -164,8 +149,10 @@ func fromName(source, name, allowed string, digits func(name string) string) Ass
 				return 0, err
 			}
 		}
-		if n, err = decimal(digits(host)); err != nil {
-			return 0, fmt.Errorf("host name %q, allowed: %s: %w", host, allowed, err)
+		rest := strings.TrimRight(host, "0123456789")
+		n, err = strconv.ParseInt(host[len(rest):], 10, 64)
+		if ok, _ := path.Match(pattern, rest); err != nil || !ok {
+			return 0, fmt.Errorf("host name %q, allowed: %s", host, allowed)
 		}
 		return n, nil
 	}}

@@ -2,13 +2,9 @@ package leasestore
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/storecall"
 )
 
 // clockBound is how far the clock of a store may be ahead of the clocks of hosts for Horizon.
@@ -51,68 +47,44 @@ func Horizon(ctx context.Context, store Store) (int64, error) {
 }
 
 func horizon(ctx context.Context, store Store) (int64, error) {
-	status, err := store.Status(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("read the status of the store: %w", err)
-	}
-	meta, err := loadMeta(ctx, store)
+	o, err := begin(ctx, store)
 	if err != nil {
 		return 0, err
 	}
-	switch ahead := time.Until(status.Now); {
-	case status.Lossy:
-		return 0, errors.New("the store is lossy: a claim that it forgets is not counted")
-	case meta.Version == 0:
-		return 0, errors.New("the namespace was never used")
-	case ahead > clockBound:
+	now := o.status.Now
+	if ahead := time.Until(now); ahead > clockBound {
 		return 0, fmt.Errorf("%w: the store's clock is %v ahead of this host's, allowed: %v; correct the clock that is wrong", ErrClockSkew, ahead, clockBound)
 	}
-	alloc, err := bitsalloc.New(meta.Layout, meta.Epoch)
-	if err != nil {
+	delta := min(max(o.alloc.Delta(now), 1), o.alloc.MaxDelta())
+	if err := o.raiseHorizon(delta - 1); err != nil {
 		return 0, err
-	}
-	delta := min(max(alloc.Delta(status.Now), 1), alloc.MaxDelta())
-	if err := raiseHorizon(ctx, store, meta, delta-1); err != nil {
-		return 0, fmt.Errorf("the meta row: %w", err)
 	}
 	rows, err := store.List(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("list the rows: %w", err)
 	}
-	passed := alloc.Delta(status.Now.Add(-clockBound))
+	passed := o.alloc.Delta(now.Add(-clockBound))
 	for _, row := range rows {
-		if row.Token != "" && (row.Expires.After(status.Now) || row.Fence >= passed) {
+		if row.Token != "" && (row.Expires.After(now) || row.Fence >= passed) {
 			delta = min(delta, row.Oldest)
 		}
 	}
-	return alloc.MinAt(alloc.Time(delta)), nil
+	return o.alloc.MinAt(o.alloc.Time(delta)), nil
 }
 
 // raiseHorizon raises Meta.Horizon to delta. Horizon reads the rows afterwards, and a claim reads
 // the meta row after it has written its own row. So either the claim sees the new value and begins
 // above it, or Horizon sees the row.
-func raiseHorizon(ctx context.Context, store Store, meta Meta, delta int64) error {
-	for meta.Horizon < delta {
-		if meta.Recovering() {
+func (o *operation) raiseHorizon(delta int64) error {
+	for o.meta.Horizon < delta {
+		if o.meta.Recovering() {
 			return errors.New("a recovery of the namespace is not finished")
 		}
-		next := meta
-		next.Version++
-		next.Token, next.Horizon = rand.Text(), delta
-		ok, err := store.SwapMeta(ctx, meta, next)
-		meta, err = storecall.Swapped(ok, err, meta, next, func() (Meta, error) { return loadMeta(ctx, store) })
-		if err != nil {
+		next := o.meta
+		next.Horizon = delta
+		if _, err := o.swapMeta(next, ""); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// loadMeta reads the meta row. An overlap keeps out new claims only.
-func loadMeta(ctx context.Context, store Store) (Meta, error) {
-	meta, err := store.LoadMeta(ctx)
-	if err != nil && !errors.Is(err, ErrOverlap) {
-		return meta, fmt.Errorf("read the meta row: %w", err)
-	}
-	return meta, nil
 }

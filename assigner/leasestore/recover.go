@@ -2,16 +2,12 @@ package leasestore
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/storecall"
 )
 
 // recoveringFormat is the start of the token of a meta row while a recovery is under way, with the
@@ -44,8 +40,7 @@ func (m Meta) Recovering() bool { return strings.HasPrefix(m.Token, recoveringPr
 // and adds it only once. With a larger lead it begins anew. Assign on the namespace returns an
 // error until Recover has returned nil.
 func Recover(ctx context.Context, store Store, lead time.Duration) error {
-	r := &recovery{ctx: ctx, store: store}
-	if err := r.run(lead); err != nil {
+	if err := recoverBy(ctx, store, lead); err != nil {
 		return fmt.Errorf("leasestore: Recover: %w", err)
 	}
 	return nil
@@ -53,26 +48,21 @@ func Recover(ctx context.Context, store Store, lead time.Duration) error {
 
 // A recovery is one call of Recover.
 type recovery struct {
-	ctx            context.Context
-	store          Store
-	identity       string
-	meta           Meta // as the recovery has left it
-	now, lead, max int64
+	*operation
+	lead int64
 }
 
-func (r *recovery) run(lead time.Duration) error {
+func recoverBy(ctx context.Context, store Store, lead time.Duration) error {
 	if lead < 0 {
 		return fmt.Errorf("lead %v, allowed: 0 or more", lead)
 	}
-	status, err := r.store.Status(r.ctx)
+	o, err := begin(ctx, store)
 	if err != nil {
-		return fmt.Errorf("read the status of the store: %w", err)
+		return err
 	}
-	if status.Lossy {
-		return errors.New("the store is lossy and quarantines every claim: there is nothing to recover")
-	}
-	r.identity = status.Identity
-	if err := r.raiseMeta(status.Now, lead); err != nil {
+	unit := o.meta.Layout.Unit
+	r := &recovery{o, int64((lead + unit - 1) / unit)}
+	if err := r.raiseMeta(); err != nil {
 		return err
 	}
 	if err := r.raiseRows(); err != nil {
@@ -87,44 +77,20 @@ func (r *recovery) run(lead time.Duration) error {
 
 // raiseMeta runs first: rows that are created later start above the fence of the namespace. Its
 // token records the lead by which the fence was raised, and marks the rows that are done.
-func (r *recovery) raiseMeta(now time.Time, lead time.Duration) error {
+func (r *recovery) raiseMeta() error {
 	for {
-		next, err := loadMeta(r.ctx, r.store)
-		if err != nil {
-			return err
-		}
-		if next.Version == 0 {
-			return errors.New("the meta row does not exist: the namespace was never used, or its rows were deleted, which must never happen")
-		}
-		alloc, err := bitsalloc.New(next.Layout, next.Epoch)
-		if err != nil {
-			return err
-		}
-		r.meta, r.now, r.max = next, alloc.Delta(now), alloc.MaxDelta()
-		r.lead = int64((lead + next.Layout.Unit - 1) / next.Layout.Unit)
 		begun := int64(-1) // the lead of the recovery that is under way
-		_, _ = fmt.Sscanf(next.Token, recoveringFormat, &begun)
-		if r.lead <= begun && next.Identity == r.identity {
+		_, _ = fmt.Sscanf(r.meta.Token, recoveringFormat, &begun)
+		if r.lead <= begun && r.meta.Identity == r.status.Identity {
 			r.lead = begun
 			return nil
 		}
-		next.Fence, next.Identity = r.above(next.Fence), r.identity
+		next := r.meta
+		next.Fence, next.Identity = r.above(next.Fence), r.status.Identity
 		if ok, err := r.swapMeta(next, fmt.Sprintf(recoveringFormat, r.lead)); ok || err != nil {
 			return err
 		}
 	}
-}
-
-// swapMeta replaces the meta row that was read by next, with a new version and a new token, and
-// reports whether it did. r.meta is then the meta row that the store has.
-func (r *recovery) swapMeta(next Meta, prefix string) (bool, error) {
-	next.Version++
-	next.Token = prefix + rand.Text()
-	ok, err := r.store.SwapMeta(r.ctx, r.meta, next)
-	if r.meta, err = storecall.Swapped(ok, err, r.meta, next, func() (Meta, error) { return loadMeta(r.ctx, r.store) }); err != nil {
-		return false, fmt.Errorf("the meta row: %w", err)
-	}
-	return r.meta.Same(next), nil
 }
 
 // raiseRows raises the fences of all rows, and creates the rows that are missing. It stores the
@@ -147,7 +113,7 @@ func (r *recovery) raiseRows() error {
 			next.WorkerID = number
 			next.Version++ // or a holder could take the fence for its own renewal
 			next.Fence = max(r.above(row.Fence), r.meta.Fence)
-			next.Token, next.Identity = r.meta.Token, r.identity
+			next.Token, next.Identity = r.meta.Token, r.status.Identity
 			if row, err = swapRow(r.ctx, r.store, row, next, 0); err != nil {
 				return fmt.Errorf("row %d: %w", number, err)
 			}
@@ -159,6 +125,6 @@ func (r *recovery) raiseRows() error {
 // above returns the fence that lies lead above fence or above the present, whichever is higher, but
 // not beyond the layout.
 func (r *recovery) above(fence int64) int64 {
-	from, most := max(fence, r.now), max(fence, r.max)
+	from, most := max(fence, r.alloc.Delta(r.status.Now)), max(fence, r.alloc.MaxDelta())
 	return from + min(r.lead, most-from)
 }

@@ -35,28 +35,25 @@ func Revoke(ctx context.Context, store Store, workerID int64) (Row, error) {
 		return Row{}, fmt.Errorf("leasestore: Revoke: read the status of the store: %w", err)
 	}
 	held, err := store.Load(ctx, workerID)
-	if err != nil {
-		return Row{}, fmt.Errorf("leasestore: Revoke: read row %d: %w", workerID, err)
-	}
-	if held.Version == 0 {
-		return Row{}, fmt.Errorf("leasestore: Revoke: there is no row %d: this worker ID was never given out in this namespace", workerID)
-	}
-	for !held.Free() && !held.Revoked() {
+	for err == nil && !held.Free() && !held.Revoked() {
 		next := held
 		next.Version++ // or the holder might take it for its own renewal
 		next.Token = revokedPrefix + rand.Text()
 		ttl := max(held.Expires.Sub(status.Now), 0)
 		next.Expires = status.Now.Add(ttl)
-		found, err := swapRow(ctx, store, held, next, ttl)
-		switch {
-		case err != nil:
-			return Row{}, fmt.Errorf("leasestore: Revoke: row %d: %w", workerID, err)
-		case found.Version == 0:
-			return Row{}, fmt.Errorf("%w: Revoke: row %d: never delete rows: fences are lost with them", ErrRowMissing, workerID)
-		case found.Version != held.Version && !found.Same(next):
+		var found Row
+		found, err = swapRow(ctx, store, held, next, ttl)
+		if found.Version != 0 && found.Version != held.Version && !found.Same(next) {
 			return Row{}, fmt.Errorf("leasestore: Revoke: row %d has a new holder, %q; check the row and call Revoke again if needed", workerID, found.Owner)
 		}
 		held = found // unless it is next, renewed or released meanwhile
+	}
+	switch {
+	case err != nil:
+		return Row{}, fmt.Errorf("leasestore: Revoke: row %d: %w", workerID, err)
+	case held.Version == 0:
+		return Row{}, fmt.Errorf("%w: Revoke: there is no row %d: this worker ID was never given out in this namespace, or its row was deleted; "+
+			"never delete rows: fences are lost with them", ErrRowMissing, workerID)
 	}
 	return held, nil
 }

@@ -62,8 +62,7 @@ func (k *Keeper) lose(held *Grant, grant assigner.Grant, err error) {
 	var left *Grant
 	gone := errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing)
 	if held.Fenced() && grant.WorkerID == held.WorkerID && !gone {
-		rest := *held
-		left = &rest
+		left = new(*held)
 		left.Limit = min(held.Limit, grant.Limit)
 		left.Half = math.MaxInt64 // it cannot be extended
 		left.lost = true

@@ -43,11 +43,11 @@ type Trace struct {
 }
 
 // New returns a Keeper with the defaults filled in, and a Checker with the mistakes in s. Alloc is
-// nil if the layout is wrong, and has the default epoch if only the epoch is wrong: the bounds that
-// a layout gives do not depend on the epoch. Without mistakes the caller goes on with Start.
+// nil if the layout or the epoch is wrong. Without mistakes the caller goes on with Start.
 func New(s Settings) (*Keeper, *generator.Checker) {
 	c := &generator.Checker{Invalid: s.Errors.InvalidConfig}
 	s.Layout = cmp.Or(s.Layout, bitsalloc.Default())
+	s.Layout.Unit = cmp.Or(s.Layout.Unit, time.Second)
 	s.Epoch = cmp.Or(s.Epoch, bitsalloc.DefaultEpoch())
 	s.AssignTimeout = cmp.Or(s.AssignTimeout, 10*time.Second)
 	s.Logger = cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
@@ -60,22 +60,15 @@ func New(s Settings) (*Keeper, *generator.Checker) {
 	c.Check(s.AssignTimeout >= time.Millisecond, "AssignTimeout", s.AssignTimeout, "at least 1ms, such as 10 * time.Second")
 	now := s.Now()
 	c.Check(!s.Epoch.After(now), "Epoch", s.Epoch.UTC(), "not in the future; it is %v by the clock of this host: correct the clock if that is wrong", now.UTC())
-	epoch := s.Epoch
-	_, err := bitsalloc.New(bitsalloc.Default(), epoch)
-	if err != nil {
-		c.Add("Epoch", epoch.UTC(), err)
-		epoch = bitsalloc.DefaultEpoch()
+	_, err := bitsalloc.New(bitsalloc.Default(), s.Epoch)
+	c.Add("Epoch", s.Epoch.UTC(), err)
+	_, err = bitsalloc.New(s.Layout, bitsalloc.DefaultEpoch())
+	c.Add("Layout", s.Layout, err)
+	most := int64(1)<<min(s.Layout.DatacenterBits, 62) - 1
+	c.Check(s.DatacenterID >= 0 && s.DatacenterID <= most, "DatacenterID", s.DatacenterID, "0 to %d with layout %v", most, s.Layout)
+	if k.Alloc, err = bitsalloc.New(s.Layout, s.Epoch); err == nil && k.Alloc.Delta(now) > k.Alloc.MaxDelta() {
+		c.Add("Layout", s.Layout, k.Exhausted())
 	}
-	if k.Alloc, err = bitsalloc.New(s.Layout, epoch); err != nil {
-		c.Add("Layout", s.Layout, err)
-		c.Check(s.DatacenterID >= 0, "DatacenterID", s.DatacenterID, "0 or more")
-		return k, c
-	}
-	if k.Alloc.Delta(now) > k.Alloc.MaxDelta() {
-		c.Add("Layout", k.Alloc.Layout(), k.Exhausted())
-	}
-	c.Check(s.DatacenterID >= 0 && s.DatacenterID <= k.Alloc.MaxDatacenterID(), "DatacenterID", s.DatacenterID,
-		"0 to %d with layout %v", k.Alloc.MaxDatacenterID(), k.Alloc.Layout())
 	return k, c
 }
 

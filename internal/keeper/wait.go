@@ -26,10 +26,6 @@ const slowStart = time.Second
 // longestPause bounds RetryAfter: the Keeper calls the store at least this often.
 const longestPause = time.Hour
 
-// spread adds jitter to a pause, up to an eighth and at most 5 s, so that a fleet does not return
-// to its store at once.
-func spread(pause time.Duration) time.Duration { return pause + rand.N(min(pause/8, 5*time.Second)) }
-
 // nextDelay returns the next delay of an exponential backoff with jitter, from about shortestPause
 // to about 10 s.
 func nextDelay(last time.Duration) time.Duration {
@@ -51,13 +47,11 @@ func (k *Keeper) first(ctx context.Context) error {
 		slow.Stop()
 		p, ok := errors.AsType[passing](err)
 		switch {
-		case err == nil:
-			return nil
 		case ok && ctx.Done() != nil:
-		case cause != nil: // err may not mention it: ctx may have ended in the middle of a call
-			return fmt.Errorf("%w; before that: %w", err, cause)
-		default:
+		case err == nil || cause == nil:
 			return err
+		default: // err may not mention cause: ctx may have ended in the middle of a call
+			return fmt.Errorf("%w; before that: %w", err, cause)
 		}
 		cause = err
 		select {
@@ -70,10 +64,13 @@ func (k *Keeper) first(ctx context.Context) error {
 
 // pause returns the time to wait before the next call of Assign after err, which contains p. It
 // logs err unless the last failure logged was of the same kind: the text has a time that changes.
+// It adds jitter, up to an eighth and at most 5 s, so that a fleet does not return to its store at
+// once.
 func (k *Keeper) pause(p passing, err error) time.Duration {
 	if kind := fmt.Sprintf("%T", p); k.reported != kind {
 		k.reported = kind
 		k.Logger.Warn("waiting for a worker ID", "retry", p.RetryAfter().String(), "error", err)
 	}
-	return spread(min(max(p.RetryAfter(), shortestPause), longestPause))
+	least := min(max(p.RetryAfter(), shortestPause), longestPause)
+	return least + rand.N(min(least/8, 5*time.Second))
 }
