@@ -41,12 +41,11 @@ func Revoke(ctx context.Context, store Store, workerID int64) (Row, error) {
 		next.Token = revokedPrefix + rand.Text()
 		ttl := max(held.Expires.Sub(status.Now), 0)
 		next.Expires = status.Now.Add(ttl)
-		var found Row
-		found, err = swapRow(ctx, store, held, next, ttl)
+		found, errSwap := swapRow(ctx, store, held, next, ttl)
 		if found.Version != 0 && found.Version != held.Version && !found.Same(next) {
 			return Row{}, fmt.Errorf("leasestore: Revoke: row %d has a new holder, %q; check the row and call Revoke again if needed", workerID, found.Owner)
 		}
-		held = found // unless it is next, renewed or released meanwhile
+		held, err = found, errSwap // unless it is next, renewed or released meanwhile
 	}
 	switch {
 	case err != nil:
