@@ -125,9 +125,9 @@ func (c *claim) free() ([]leasestore.Row, error) {
 	}
 }
 
-// usable returns the rows that may be taken, by rank, and the lowest fence of the rows whose fence is
-// too far ahead. It leaves out rows that are not counted yet, since the worker ID of such a row would be
-// given out again if the row were deleted.
+// usable returns the rows that may be taken, by rank, and the lowest fence of the rows whose fence
+// is too far ahead. It leaves out rows that are not counted yet, since the worker ID of such a row
+// would be given out again if the row were deleted.
 func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row, nearest int64) {
 	nearest = math.MaxInt64
 	for _, row := range rows {

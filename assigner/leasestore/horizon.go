@@ -56,8 +56,8 @@ func horizon(ctx context.Context, store Store) (int64, error) {
 		return 0, fmt.Errorf("%w: the store's clock is %v ahead of this host's, allowed: %v; correct the clock that is wrong", ErrClockSkew, ahead, clockBound)
 	}
 	delta := min(max(o.alloc.Delta(now), 1), o.alloc.MaxDelta())
-	// Horizon reads the rows after this, and a claim reads the meta row after it has written its own
-	// row. So either the claim sees the new value and begins above it, or Horizon sees the row.
+	// Horizon reads the rows after this, and a claim reads the meta row after it has written its
+	// own row. So either the claim sees the new value and begins above it, or Horizon sees the row.
 	for o.meta.Horizon < delta-1 {
 		if o.meta.Recovering() {
 			return 0, errors.New("a recovery of the namespace is not finished")
