@@ -27,8 +27,8 @@ func (r Row) Revoked() bool { return strings.HasPrefix(r.Token, revokedPrefix) }
 // lost the revocation and a claim after it. [Fenced] with the row's owner takes it at once, as
 // always.
 //
-// Revoke returns [ErrRowMissing] when the row does not exist, and an error when another holder takes
-// it meanwhile, and when the store did not confirm the change. It may be called again.
+// Revoke returns [ErrRowMissing] when the row does not exist, and other errors when another holder
+// takes it meanwhile, and when the store did not confirm the change. It may be called again.
 func Revoke(ctx context.Context, store Store, workerID int64) (Row, error) {
 	status, err := store.Status(ctx)
 	if err != nil {
