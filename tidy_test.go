@@ -26,7 +26,7 @@ var mayImport = map[string]string{
 	"cached":      "uidring bitsalloc ringbuffer assigner internal/generator internal/keeper",
 	"defaultgen":  "uidring bitsalloc assigner internal/generator internal/keeper",
 	"segment":     "uidring ringbuffer internal/generator",
-	"backdate":    "bitsalloc assigner internal/keeper",
+	"backdate":    "bitsalloc assigner internal/generator internal/keeper",
 	"metrics":     "assigner cached defaultgen segment",
 	"publicid":    "uidring",
 	"uidringtest": "uidring assigner",

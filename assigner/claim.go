@@ -69,8 +69,12 @@ func (c *claim) compete() (*lease, error) {
 		if c.meta.NextWorkerID == next {
 			c.pause(c.ctx, try)
 		}
+		next = c.meta.NextWorkerID
 		if err := c.loadMeta(); err != nil {
 			return nil, err
+		}
+		if c.meta.NextWorkerID != next {
+			c.stuck = 0 // the creators of new rows count them
 		}
 	}
 	return nil, fmt.Errorf("assigner: no worker ID in time, %d rows lost to processes that start now: %w", c.raced, c.ctx.Err())
@@ -84,7 +88,7 @@ func (c *claim) usedUp() bool { return c.meta.NextWorkerID > c.domain.MaxWorkerI
 func (c *claim) none(nearest int64) error {
 	if nearest < math.MaxInt64 {
 		after := c.alloc.Time(nearest).Sub(c.alloc.Time(c.farthest(c.meta.Fence))) // saturates, unlike a product
-		return passing{fmt.Errorf("%w: the fences of the free ones are more than %v ahead; wait for the clock, set MaxAhead in the generators, "+
+		return passing{fmt.Errorf("%w: the fences of all free worker IDs are more than %v ahead; wait for the clock, set MaxAhead in the generators, "+
 			"or raise MaxLead", ErrWorkerAheadOfClock, c.lead()), after}
 	}
 	return passing{fmt.Errorf("%w: all %d have been given out, and none is free; wait until one is released, or use a layout with more "+

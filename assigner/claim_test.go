@@ -5,62 +5,139 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// The numbers of a claim by memDomain at the delta 1000, with a window of 30.
-func TestAssignBeginsAboveTheFence(t *testing.T) {
-	for name, row := range map[string]struct{ fence, first, limit int64 }{
-		"never used":              {0, 1, 1030},
-		"used in the past":        {500, 501, 1030},
-		"used up to now":          {1000, 1001, 1030},
-		"used ahead of the clock": {5000, 5001, 5030},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newMemStore()
-			s.put(leasestore.Row{WorkerID: 2, Fence: row.fence})
-			wantGrant(t, take(t, leased(s)), 2, row.first, row.limit)
-			if got := s.rows[2]; got.Version != 2 || got.Fence != row.limit || got.Token == "" || !got.Expires.Equal(memTime(1060)) {
-				t.Errorf("row = %+v, want version 2, fence %d, a token, and two windows", got, row.limit)
-			}
-		})
+// A setting is an assigner and its store before a claim at delta 1000. The window is 30 units.
+type setting struct {
+	open   func(leasestore.Store) Assigner
+	rows   []leasestore.Row
+	next   int64           // worker IDs that are given out, at least the ones with rows
+	change func(*memStore) // nil: no other change
+}
+
+func (c setting) store() *memStore {
+	s := newMemStore()
+	for _, row := range c.rows {
+		s.rows[row.WorkerID] = row
+		c.next = max(c.next, row.WorkerID+1)
+	}
+	if c.next > 0 {
+		s.pin(c.next)
+	}
+	if c.change != nil {
+		c.change(s)
+	}
+	return s
+}
+
+// free returns a row without a holder, which has expired.
+func free(worker, fence int64) leasestore.Row {
+	return leasestore.Row{WorkerID: worker, Version: 1, Fence: fence, Owner: "gone"}
+}
+
+// on returns a func that opens an assigner with a window of 30 and more settings.
+func on(open func(leasestore.Store, LeaseConfig) Assigner, cfg LeaseConfig) func(leasestore.Store) Assigner {
+	cfg.Window = shortWindow.Window
+	return func(s leasestore.Store) Assigner { return clocked(open(s, cfg)) }
+}
+
+// fencedBy returns a func that opens Fenced for an owner.
+func fencedBy(owner string, source Assigner) func(leasestore.Store, LeaseConfig) Assigner {
+	return func(s leasestore.Store, cfg LeaseConfig) Assigner { return Fenced(s, source, owner, cfg) }
+}
+
+// server sets the identity of the server, to which the rows belong, and the fence of row 0.
+func server(identity string, fence int64) func(*memStore) {
+	return func(s *memStore) {
+		s.pin(4) // no new ones
+		s.rows[0] = leasestore.Row{WorkerID: 0, Version: 1, Owner: "gone", Fence: fence, Identity: identity}
+		s.status.Identity, s.meta.Identity = identity, identity
 	}
 }
 
-func TestWindowIsTwoMinutesByDefault(t *testing.T) {
-	wantGrant(t, take(t, clocked(Leased(newMemStore(), LeaseConfig{}))), 0, 1, memStart+120)
+// clocks sets the clock of the store and the time of its last write.
+func clocks(now, seen int64) func(*memStore) {
+	return func(s *memStore) {
+		s.status.Now, s.status.Seen = memTime(now).In(time.FixedZone("", 3600)), memTime(seen)
+	}
 }
 
-func TestAssignChoosesAWorkerID(t *testing.T) {
-	rows := []leasestore.Row{{WorkerID: 0, Fence: 1500}, {WorkerID: 1, Fence: 900}, held(2, 800, "other", 1001)}
-	for name, row := range map[string]struct {
-		open func(leasestore.Store) Assigner
-		rows []leasestore.Row
-		want int64
+func faulty(faults ...string) func(*memStore) {
+	return func(s *memStore) { s.status.Faults = faults }
+}
+
+func TestAssignTakes(t *testing.T) {
+	type rows = []leasestore.Row
+	some := rows{free(0, 1500), free(1, 900), held(2, 800, "other", 1001)}
+	early := leasestore.Row{WorkerID: 0, Version: 1, Fence: 900, Owner: "gone", Expires: memTime(1060)}
+	hour, second := LeaseConfig{MaxLead: time.Hour}, LeaseConfig{FirstWorkerID: 2}
+	mine := on(fencedBy("me", Static(0)), LeaseConfig{})
+	for name, tt := range map[string]struct {
+		setting
+		worker, first, limit int64
 	}{
-		"Leased: recycled, fence in the past":    {leased, rows, 1},
-		"Leased: recycled, nearest fence":        {leased, []leasestore.Row{{WorkerID: 0, Fence: 1500}, {WorkerID: 1, Fence: 1200}}, 1},
-		"Leased: new, as nothing is free":        {leased, rows[2:], 3},
-		"Leased: expired by the store's clock":   {leased, []leasestore.Row{held(0, 900, "other", 1000)}, 0},
-		"Leased: free, as its release has it":    {leased, []leasestore.Row{{WorkerID: 0, Fence: 900, Expires: memTime(1000)}}, 0},
-		"Auto: new while there are any":          {auto, rows, 3},
-		"Auto: recycled when all are given out":  {auto, append([]leasestore.Row{held(3, 1, "other", 1001)}, rows...), 1},
-		"Leased: a row beyond the layout is not": {leased, []leasestore.Row{{WorkerID: 4, Fence: 1}, {WorkerID: 0, Fence: 2000}}, 0},
+		"a new one":                              {setting{leased, nil, 0, nil}, 0, 1, 1030},
+		"a new one, with the default window":     {setting{func(s leasestore.Store) Assigner { return clocked(Leased(s, LeaseConfig{})) }, nil, 0, nil}, 0, 1, 1120},
+		"a new one, with a window below a unit":  {setting{func(s leasestore.Store) Assigner { return clocked(Leased(s, LeaseConfig{Window: 1})) }, nil, 0, nil}, 0, 1, 1001},
+		"the first of the namespace":             {setting{on(Leased, second), nil, 0, nil}, 2, 1, 1030},
+		"the first of the namespace, by Auto":    {setting{on(Auto, second), nil, 0, nil}, 2, 1, 1030},
+		"one used in the past":                   {setting{leased, rows{free(2, 500)}, 0, nil}, 2, 501, 1030},
+		"one used up to now":                     {setting{leased, rows{free(2, 1000)}, 0, nil}, 2, 1001, 1030},
+		"one used ahead of the clock":            {setting{leased, rows{free(2, 5000)}, 0, nil}, 2, 5001, 5030},
+		"one whose fence is in the past":         {setting{leased, some, 0, nil}, 1, 901, 1030},
+		"the nearest fence":                      {setting{leased, rows{free(0, 1500), free(1, 1200)}, 0, nil}, 1, 1201, 1230},
+		"one in the past, not a unit ahead":      {setting{leased, rows{free(0, 1001), free(1, 1000)}, 0, nil}, 1, 1001, 1030},
+		"a new one, as none is free":             {setting{leased, some[2:], 0, nil}, 3, 1, 1030},
+		"one that expired":                       {setting{leased, rows{held(0, 900, "other", 1000)}, 0, nil}, 0, 901, 1030},
+		"none beyond the layout":                 {setting{leased, rows{free(4, 1), free(0, 2000)}, 0, nil}, 0, 2001, 2030},
+		"a free one after the counter has ended": {setting{leased, rows{free(2, 900)}, 1 << 40, nil}, 2, 901, 1030},
+		"Auto: a new one":                        {setting{auto, some, 0, nil}, 3, 1, 1030},
+		"Auto: a free one, as none is new":       {setting{auto, append(rows{held(3, 1, "other", 1001)}, some...), 0, nil}, 1, 901, 1030},
+		"Auto: a free one after the counter":     {setting{auto, rows{free(2, 900)}, 1 << 40, nil}, 2, 901, 1030},
+		"Auto: a spare one after the counter":    {setting{auto, rows{free(0, 500), {WorkerID: 1, Version: 1, Fence: 5000}}, 1 << 40, nil}, 1, 5001, 5030},
+		"the nearest fence, not a spare one":     {setting{leased, rows{free(0, 500), {WorkerID: 1, Version: 1, Fence: 5000}}, 0, nil}, 0, 501, 1030},
+		"Auto: a spare one": {setting{auto, rows{{Version: 1, Token: "recovering-"}, {WorkerID: 1, Version: 1}, free(2, 1)}, 0, nil},
+			1, 1, 1030},
+		"Fenced: another owner's that expired":     {setting{mine, rows{held(0, 1030, "other", 1000)}, 0, nil}, 0, 1031, 1060},
+		"Fenced: its own that is held":             {setting{mine, rows{held(0, 1030, "me", 2000)}, 0, nil}, 0, 1031, 1060},
+		"Fenced: one released by a clock ahead":    {setting{mine, rows{early}, 0, nil}, 0, 901, 1030},
+		"with clocks that differ by MaxSkew":       {setting{leased, nil, 0, clocks(memStart-61, 0)}, 0, 1, 1030},
+		"with a store that is ahead by MaxSkew":    {setting{leased, nil, 0, clocks(memStart+61, 0)}, 0, 1, 1030},
+		"with a last write that is ahead":          {setting{leased, nil, 0, clocks(memStart, memStart+61)}, 0, 1, 1030},
+		"with a fault that is allowed":             {setting{on(Leased, LeaseConfig{AllowUndurable: true}), nil, 0, faulty("sync_binlog is 0")}, 0, 1, 1030},
+		"a fence as far ahead as a restart goes":   {setting{leased, nil, 0, server("A", 1060)}, 0, 1061, 1090},
+		"a fence as far ahead as configured":       {setting{on(Leased, hour), nil, 0, server("A", 4600)}, 0, 4601, 4630},
+		"a fence as far ahead as configured there": {setting{on(Leased, hour), nil, 0, server("", 4600)}, 0, 4601, 4630},
+		"a fence a day ahead, if none is replaced": {setting{leased, nil, 0, server("", 87_400)}, 0, 87_401, 87_430},
+		"Fenced: a fence as far as a restart goes": {setting{mine, nil, 0, server("A", 1060)}, 0, 1061, 1090},
+		"a fence that the namespace's one has ahead": {setting{leased, nil, 0, func(s *memStore) {
+			server("A", 9060)(s)
+			s.meta.Fence = 9000
+		}}, 0, 9061, 9090},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, order := range orders {
-				s := newMemStore()
-				s.put(row.rows...)
-				a := row.open(s)
+				s := tt.store()
+				before := s.rows[tt.worker].Version
+				a := tt.open(s)
 				a.(*leaser).shuffle = order
-				if got := take(t, a).Grant().WorkerID; got != row.want {
-					t.Errorf("worker %d, want %d", got, row.want)
+				want := Grant{WorkerID: tt.worker, First: tt.first, Limit: tt.limit, Guarantee: GuaranteeFenced, Reusable: true}
+				if len(s.status.Faults) > 0 {
+					want.Guarantee = GuaranteeLossy
+				}
+				if got := take(t, a).Grant(); got != want {
+					t.Errorf("grant %+v, want %+v", got, want)
+				}
+				if got := s.rows[tt.worker]; got.Version != before+1 || got.Fence != tt.limit || got.Token == "" || got.Owner == "" || got.Holder == "" || got.Expires.Sub(s.status.Now) != 2*max(a.(*leaser).cfg.Window, time.Second) {
+					t.Errorf("row %+v, want version %d, fence %d, a token, an owner, and two windows", got, before+1, tt.limit)
 				}
 			}
 		})
@@ -77,138 +154,77 @@ var orders = []func(n int, swap func(i, j int)){
 	},
 }
 
-func TestAutoTakesSpareRowsFirst(t *testing.T) {
-	s := newMemStore()
-	s.put(leasestore.Row{WorkerID: 1}, leasestore.Row{WorkerID: 2})
-	s.rows[0] = leasestore.Row{WorkerID: 0, Version: 1, Token: recoveringPrefix} // created by a recovery
-	for _, order := range orders {
-		s.rows[1] = leasestore.Row{WorkerID: 1, Version: 1} // never claimed
-		a := auto(s)
-		a.(*leaser).shuffle = order
-		wantGrant(t, take(t, a), 1, 1, 1030)
-		if s.meta.NextWorkerID != 3 {
-			t.Errorf("next worker %d, want 3: none is new", s.meta.NextWorkerID)
+// Processes that start at once try different rows: the fences of a window, and the past ones, are
+// alike.
+func TestAssignTriesRowsInRandomOrder(t *testing.T) {
+	for _, rows := range [][]leasestore.Row{{free(0, 5), free(1, 900)}, {free(0, 1001), free(1, 1030)}} {
+		for want, order := range orders {
+			a := leased(setting{rows: rows}.store())
+			a.(*leaser).shuffle = order
+			if got := take(t, a).Grant().WorkerID; got != int64(want) {
+				t.Errorf("worker %d, want %d", got, want)
+			}
 		}
 	}
-	s.onList = func() error { return errStore }
-	refused(t, auto(s), errStore, "list the expired rows")
 }
 
-func TestLeasedWithAClaimWithoutAnAnswer(t *testing.T) {
-	s := newMemStore()
-	s.put(leasestore.Row{WorkerID: 0, Fence: 700})
-	s.lose(1)
-	wantGrant(t, take(t, leased(s)), 0, 701, 1030)
-
-	s = newMemStore() // the worker ID is new
-	s.lose(1)
-	s.onLoad = func() error { return context.DeadlineExceeded }
-	wantError(t, refused(t, leased(s), errLostAnswer, "claim row 0"), context.DeadlineExceeded)
-}
-
-// If the answer to a count is lost, the claim reads the meta row and finds its token. A count
-// without effect is an error and wastes no worker ID.
-func TestLeasedWithACountWithoutAnAnswer(t *testing.T) {
-	s := newMemStore()
-	s.pin(0)
-	a := leased(s)
-	fail := func(func() bool) (bool, error) {
-		s.onMeta = nil
-		return false, errLostAnswer
-	}
-	s.onMeta = fail
-	refused(t, a, errLostAnswer, "write the meta row")
-	if row := s.rows[0]; row.Version != 1 || row.Token != "" || row.Expires.After(s.status.Now) {
-		t.Errorf("row %+v, want a free one", row)
-	}
-	s.onMeta = func(do func() bool) (bool, error) {
-		s.onMeta = nil
-		do()
-		return false, errLostAnswer
-	}
-	wantGrant(t, take(t, hasty(a)), 0, 1031, 1060) // the row has been created, and is claimed again
-	s.onMeta = func(func() bool) (bool, error) {
-		s.onMeta = nil
-		s.meta.Version, s.meta.Token = s.meta.Version+1, "T" // another process swaps the meta row to the same version
-		return false, errLostAnswer
-	}
-	if take(t, hasty(a)); s.meta.Token == "T" {
-		t.Errorf("meta row %+v, want the new worker ID counted", s.meta)
-	}
-	s.meta, s.onMeta = leasestore.Meta{}, fail
-	refused(t, a, errLostAnswer, "write the meta row") // at once
-	s.onSwap = func(_, _ leasestore.Row, _ func() bool) (bool, error) {
-		s.onSwap, s.errMeta = nil, errStore
-		return false, nil
-	}
-	refused(t, hasty(a), errStore, "read the meta row")
-}
-
-func TestFencedRejectsAnotherOwner(t *testing.T) {
-	s := newMemStore()
-	first := take(t, fenced(s, 2, "10.0.0.55"))
-	wantGrant(t, first, 2, 1, 1030)
-	second := fenced(s, 2, "10.1.0.55")
-	refused(t, second, ErrWorkerInUse, "row 2", `"10.0.0.55"`, `"10.1.0.55"`, "2026-01-01T00:17:40Z")
-
-	s.status.Now = memTime(1060) // two windows later
-	mine := take(t, second)
-	wantGrant(t, mine, 2, 1031, 1060)
-	wantError(t, first.Renew(t.Context(), 1010, 1018), ErrWorkerRowLost, "taken over", `"10.1.0.55"`)
-	wantGrant(t, take(t, second), 2, 1061, 1090) // the same owner takes it at once
-	wantError(t, mine.Renew(t.Context(), 1010, 1018), ErrWorkerRowLost)
-}
-
-func TestFencedTakesAReleasedWorkerIDOfAnotherOwner(t *testing.T) {
-	s := newMemStore()
-	if err := take(t, fenced(s, 0, "one")).Release(t.Context(), 1010); err != nil {
-		t.Fatal(err)
-	}
-	d := s.at(memStart - 120) // the clocks were ahead: the row has not expired
-	wantGrant(t, takeIn(t, fenced(s, 0, "two"), d), 0, 1031, 1060)
-}
-
-// Stores without a clock show when they were written last. A host that is behind has a wrong clock,
-// or the writer had.
-func TestAssignRejectsAClockThatIsOff(t *testing.T) {
-	for _, row := range []struct {
-		store, seen int64
-		text        string
+func TestAssignFails(t *testing.T) {
+	type rows = []leasestore.Row
+	hour, second := LeaseConfig{MaxLead: time.Hour}, LeaseConfig{FirstWorkerID: 2}
+	mine := on(fencedBy("me", Static(0)), LeaseConfig{})
+	all := rows{held(0, 1, "a", 1001), held(1, 1, "a", 1001), held(2, 1, "a", 1001), held(3, 1, "a", 1001)}
+	const wrong = "it is 2026-01-01T00:16:40Z on this host, and 2026-01-01T"
+	for name, tt := range map[string]struct {
+		setting
+		err   error
+		words string
+		after time.Duration // for which the error passes; 0: it need not
 	}{
-		{store: memStart - 60},
-		{store: memStart + 60},
-		{memStart - 900, 0, "it is 2026-01-01T00:16:40Z on this host, and 2026-01-01T00:01:40Z in the store or at its last write, allowed: a difference of 1m0s"},
-		{memStart + 3600, 0, "it is 2026-01-01T00:16:40Z on this host, and 2026-01-01T01:16:40Z in the store"},
-		{store: memStart, seen: memStart + 61},
-		{memStart, memStart + 62, "it is 2026-01-01T00:16:40Z on this host, and 2026-01-01T00:17:42Z in the store or at its last write, allowed: a difference of 1m0s"},
+		"Leased: all are held":                  {setting{leased, all, 0, nil}, ErrWorkersExhausted, "all 4 have been given out", time.Second},
+		"Auto: all are held":                    {setting{auto, all, 0, nil}, ErrWorkersExhausted, "all 4 have been given out", time.Second},
+		"the counter is past the maximum":       {setting{leased, all[:1], 1 << 40, nil}, ErrWorkersExhausted, "all 4", time.Second},
+		"all from FirstWorkerID on are held":    {setting{on(Leased, second), all[2:], 0, func(s *memStore) { s.meta.FirstWorkerID = 2 }}, ErrWorkersExhausted, "all 2", time.Second},
+		"another FirstWorkerID":                 {setting{on(Leased, second), all[2:], 0, nil}, ErrLayoutMismatch, "FirstWorkerID 0, and here it is", 0},
+		"FirstWorkerID beyond the layout":       {setting{on(Leased, LeaseConfig{FirstWorkerID: 4}), nil, 0, nil}, ErrWorkerOutOfRange, "4 from FirstWorkerID", 0},
+		"a negative FirstWorkerID":              {setting{on(Leased, LeaseConfig{FirstWorkerID: -1}), nil, 0, nil}, ErrWorkerOutOfRange, "-1 from FirstWorkerID", 0},
+		"a source below FirstWorkerID":          {setting{on(fencedBy("me", given{WorkerID: 1}), second), nil, 0, nil}, ErrWorkerOutOfRange, "allowed with FirstWorkerID 2: 2 to 3", 0},
+		"a source beyond the layout":            {setting{on(fencedBy("me", given{WorkerID: 4}), LeaseConfig{}), nil, 0, nil}, ErrWorkerOutOfRange, "4 from the source of Fenced", 0},
+		"a source that fails":                   {setting{on(fencedBy("me", Static(-1)), LeaseConfig{}), nil, 0, nil}, ErrWorkerOutOfRange, "-1 from Static", 0},
+		"a source with leases":                  {setting{on(fencedBy("me", given{Guarantee: GuaranteeSticky}), LeaseConfig{}), nil, 0, nil}, nil, "source grants a worker ID that is sticky, allowed: derived", 0},
+		"another owner":                         {setting{mine, all[:1], 0, nil}, ErrWorkerInUse, `row 0 is held by "a" () until 2026-01-01T00:16:41Z by the store's clock, here "me"`, 0},
+		"a clock ahead of the store":            {setting{leased, nil, 0, clocks(memStart-62, 0)}, leasestore.ErrClockSkew, wrong + "00:15:38Z in the store or at its last write, allowed: a difference of 1m0s", 0},
+		"a clock behind the store":              {setting{leased, nil, 0, clocks(memStart+62, 0)}, leasestore.ErrClockSkew, wrong + "00:17:42Z in the store", 0},
+		"a clock behind the last write":         {setting{leased, nil, 0, clocks(memStart, memStart+62)}, leasestore.ErrClockSkew, wrong + "00:17:42Z in the store or at its last write", 0},
+		"a fault":                               {setting{leased, nil, 0, faulty("sync_binlog is 0")}, leasestore.ErrNotDurable, "sync_binlog is 0; correct the settings, or set AllowUndurable", 0},
+		"two faults":                            {setting{leased, nil, 0, faulty("sync_binlog is 0", "read_only is on")}, leasestore.ErrNotDurable, "sync_binlog is 0; read_only is on", 0},
+		"a fence further than a restart goes":   {setting{leased, nil, 0, server("A", 1061)}, ErrWorkerAheadOfClock, "MaxLead", time.Second},
+		"a fence a minute further":              {setting{leased, nil, 0, server("A", 1120)}, ErrWorkerAheadOfClock, "MaxLead", time.Minute},
+		"a fence further than configured":       {setting{on(Leased, hour), nil, 0, server("A", 4607)}, ErrWorkerAheadOfClock, "MaxLead", 7 * time.Second},
+		"a fence further than configured there": {setting{on(Leased, hour), nil, 0, server("", 4607)}, ErrWorkerAheadOfClock, "MaxLead", 7 * time.Second},
+		"a fence further than a day":            {setting{leased, nil, 0, server("", 87_409)}, ErrWorkerAheadOfClock, "MaxLead", 9 * time.Second},
+		"Fenced: a fence that is further ahead": {setting{mine, nil, 0, server("A", 1061)}, ErrWorkerAheadOfClock, "free worker IDs are more than 1m0s ahead", time.Second},
 	} {
-		s := newMemStore()
-		s.status.Now, s.status.Seen = memTime(row.store), memTime(row.seen)
-		if row.text == "" {
-			l := take(t, leased(s))
-			s.status.Seen = memTime(row.store + 62)
-			wantError(t, l.Renew(t.Context(), 1010, 1018), leasestore.ErrClockSkew, "at its last write")
-			continue
-		}
-		refused(t, leased(s), leasestore.ErrClockSkew, row.text)
-		if len(s.rows) > 0 {
-			t.Error("a row was taken all the same")
-		}
+		t.Run(name, func(t *testing.T) {
+			s := tt.store()
+			rows := maps.Clone(s.rows)
+			err := refused(t, tt.open(s), tt.err, tt.words)
+			if tt.after > 0 {
+				wantRetry(t, err, tt.after)
+			}
+			if !maps.Equal(s.rows, rows) {
+				t.Errorf("rows %+v, were %+v", s.rows, rows)
+			}
+		})
 	}
-}
-
-func TestAssignOnAStoreWithFaults(t *testing.T) {
-	s := newMemStore()
-	s.pin(0)
-	s.status.Faults = []string{"sync_binlog is 0", "read_only is on"}
-	refused(t, leased(s), leasestore.ErrNotDurable, "sync_binlog is 0; read_only is on", "AllowUndurable")
-	s.status.Faults = s.status.Faults[:1]
-	refused(t, leased(s), leasestore.ErrNotDurable, "sync_binlog is 0;")
-	l := take(t, clocked(Leased(s, LeaseConfig{Window: shortWindow.Window, AllowUndurable: true})))
-	want := Grant{WorkerID: 0, First: 1, Limit: 1030, Guarantee: GuaranteeLossy, Reusable: true}
-	if g := l.Grant(); g != want {
-		t.Errorf("Grant = %+v, want %+v", g, want)
-	}
+	// A fence centuries ahead, such as by mistake, is not asked for again at once.
+	d, s := memDomain(), newMemStore()
+	d.Layout.DeltaBits = 40
+	s.rows[0] = free(0, 1<<39)
+	s.pin(1)
+	s.meta.Layout = d.Layout
+	_, err := mine(s).Assign(t.Context(), d)
+	wantError(t, err, ErrWorkerAheadOfClock)
+	wantRetry(t, err, math.MaxInt64)
 }
 
 func TestAssignRejectsAnotherDomainByField(t *testing.T) {
@@ -224,41 +240,26 @@ func TestAssignRejectsAnotherDomainByField(t *testing.T) {
 	if n := strings.Count(err.Error(), "correct them here"); n != 1 || s.meta != before || len(s.rows) != 1 {
 		t.Errorf("the advice stands %d times in %v, want once; meta row %+v, was %+v, %d rows", n, err, s.meta, before, len(s.rows))
 	}
+	s.meta.Epoch = s.meta.Epoch.In(time.FixedZone("", 3600))
+	take(t, leased(s))
 	d = memDomain()
 	d.Epoch = d.Epoch.In(time.FixedZone("", 3600))
 	takeIn(t, leased(s), d)
 }
 
-// A counter that went past the maximum was the end of a scheme that cut it down to size.
-func TestAssignWithACounterPastTheMaximum(t *testing.T) {
-	for _, open := range []func(leasestore.Store) Assigner{leased, auto} {
-		s := newMemStore()
-		s.put(held(1, 900, "other", 1001))
-		s.pin(1 << 40)
-		refused(t, open(s), ErrWorkersExhausted)
-		s.put(leasestore.Row{WorkerID: 2, Fence: 900})
-		s.pin(1 << 40)
-		wantGrant(t, take(t, open(s)), 2, 901, 1030)
-	}
-	s := newMemStore()
-	for want := range int64(4) {
-		wantGrant(t, take(t, leased(s)), want, 1, 1030)
-	}
-	wantRetry(t, refused(t, leased(s), ErrWorkersExhausted, "all 4 have been given out"), time.Second)
-}
-
 func TestAssignNamesAllMistakesOfItsConfig(t *testing.T) {
 	cfg := LeaseConfig{Window: -time.Second, MaxLead: -time.Minute, MaxSkew: -time.Hour, FirstWorkerID: -1}
 	refused(t, Fenced(nil, nil, "", cfg), nil, "store nil", "source nil", `owner ""`, "Window -1s", "MaxLead -1m0s", "MaxSkew -1h0m0s")
-	refused(t, Leased(newMemStore(), LeaseConfig{FirstWorkerID: -1}), ErrWorkerOutOfRange, "-1 from FirstWorkerID", "0 to 3")
-	for _, number := range []int64{-1, 4} {
-		refused(t, Fenced(newMemStore(), Static(number), "host", shortWindow), ErrWorkerOutOfRange, "0 to 3")
-	}
-	refused(t, Fenced(newMemStore(), given{Guarantee: GuaranteeSticky}, "host", shortWindow), nil, "source grants a worker ID that is sticky, allowed: derived")
 	d := memDomain()
 	d.Layout.SequenceBits = 40
 	if _, err := Leased(newMemStore(), shortWindow).Assign(t.Context(), d); err == nil {
 		t.Error("no error for a layout of 64 bits")
+	}
+	s := newMemStore()
+	s.pin(1)
+	s.meta.Layout = d.Layout
+	if err := leasestore.Recover(t.Context(), s, time.Hour); err == nil {
+		t.Error("no error for a stored layout of 64 bits")
 	}
 }
 
@@ -292,6 +293,21 @@ func TestAssignEndsWithItsContext(t *testing.T) {
 	if strings.Contains(err.Error(), "exhausted") {
 		t.Error(err)
 	}
+	// A claim that succeeds in the end is no error.
+	s = newMemStore()
+	ctx, cancel = context.WithCancel(t.Context())
+	lost := false
+	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
+		if !lost {
+			lost = true
+			return false, nil
+		}
+		cancel()
+		return do(), nil
+	}
+	if _, err := hasty(leased(s)).Assign(ctx, memDomain()); err != nil {
+		t.Error(err)
+	}
 }
 
 // Rows that were used far ahead of the clock do not hide others from a claim, although they expired
@@ -300,74 +316,14 @@ func TestLeasedReadsOnPastRowsFarAhead(t *testing.T) {
 	s := newMemStore()
 	d := manyWorkers()
 	for worker := range int64(5000) {
-		s.rows[worker] = leasestore.Row{WorkerID: worker, Version: 1, Owner: "gone", Fence: 1 << 26, Expires: memTime(worker % 700)}
+		s.rows[worker] = free(worker, 1<<26)
 	}
-	s.rows[4999] = leasestore.Row{WorkerID: 4999, Version: 1, Owner: "gone", Fence: 5, Expires: memTime(999)}
+	s.rows[4999] = free(4999, 5)
 	s.pin(5000)
 	s.meta.Layout = d.Layout
 	if w := takeIn(t, leased(s), d).Grant().WorkerID; w != 4999 {
 		t.Errorf("worker %d, want 4999", w)
 	}
-}
-
-// On a server that may be replaced, a claim begins no further ahead of the clock than a quarantine
-// covers.
-func TestAssignRejectsRowsBeyondMaxLead(t *testing.T) {
-	const lead = 2 * 30 // two windows
-	for name, row := range map[string]struct {
-		identity string
-		cfg      LeaseConfig
-		fence    int64
-		after    time.Duration // 0: taken at once
-	}{
-		"as far as a restart goes":  {"A", shortWindow, memStart + lead, 0},
-		"a unit further":            {"A", shortWindow, memStart + lead + 1, time.Second},
-		"a minute further":          {"A", shortWindow, memStart + lead + 60, time.Minute},
-		"as configured":             {"A", LeaseConfig{Window: shortWindow.Window, MaxLead: time.Hour}, memStart + 3600, 0},
-		"further than configured":   {"A", LeaseConfig{Window: shortWindow.Window, MaxLead: time.Hour}, memStart + 3607, 7 * time.Second},
-		"where none is replaced":    {"", shortWindow, memStart + 24*3600, 0},
-		"further than a day, there": {"", shortWindow, memStart + 24*3600 + 9, 9 * time.Second},
-	} {
-		t.Run(name, func(t *testing.T) {
-			for kind, open := range map[string]func(leasestore.Store) Assigner{
-				"Fenced": func(s leasestore.Store) Assigner { return Fenced(s, Static(0), "orders-0", row.cfg) },
-				"Leased": func(s leasestore.Store) Assigner { return Leased(s, row.cfg) },
-			} {
-				s := newMemStore()
-				s.put(leasestore.Row{WorkerID: 0, Fence: row.fence, Identity: row.identity})
-				s.pin(4) // no new ones
-				s.status.Identity, s.meta.Identity = row.identity, row.identity
-				a := clocked(open(s))
-				if row.after > 0 {
-					wantRetry(t, refused(t, a, ErrWorkerAheadOfClock, "MaxLead"), row.after)
-				} else if first := take(t, a).Grant().First; first != row.fence+1 {
-					t.Errorf("%s: grant from %d, want it above the fence", kind, first)
-				}
-			}
-		})
-	}
-	// A fence centuries ahead, such as by mistake, is not asked for again at once.
-	d, s := memDomain(), newMemStore()
-	d.Layout.DeltaBits = 40
-	s.put(leasestore.Row{WorkerID: 0, Fence: 1 << 39})
-	s.meta.Layout = d.Layout
-	_, err := fenced(s, 0, "orders-0").Assign(t.Context(), d)
-	wantError(t, err, ErrWorkerAheadOfClock, "MaxLead")
-	wantRetry(t, err, math.MaxInt64)
-}
-
-func TestFirstWorkerIDBoundsANamespace(t *testing.T) {
-	s := newMemStore()
-	cfg := LeaseConfig{Window: shortWindow.Window, FirstWorkerID: 2}
-	wantGrant(t, take(t, clocked(Leased(s, cfg))), 2, 1, 1030)
-	wantGrant(t, take(t, clocked(Auto(s, cfg))), 3, 1, 1030)
-	refused(t, clocked(Leased(s, cfg)), ErrWorkersExhausted, "all 2")
-	refused(t, leased(s), ErrLayoutMismatch, "FirstWorkerID 2, and here it is", "FirstWorkerID 0;")
-	for _, number := range []int64{1, 4} {
-		refused(t, clocked(Fenced(s, given{WorkerID: number}, "host", cfg)), ErrWorkerOutOfRange, "allowed with FirstWorkerID 2: 2 to 3")
-	}
-	wantGrant(t, take(t, clocked(Leased(newMemStore(), LeaseConfig{Window: shortWindow.Window, FirstWorkerID: 3}))), 3, 1, 1030)
-	refused(t, Leased(newMemStore(), LeaseConfig{Window: shortWindow.Window, FirstWorkerID: 4}), ErrWorkerOutOfRange, "FirstWorkerID")
 }
 
 // Fenced takes any number. The counter passes its rows without the pauses of a competition, and
@@ -396,20 +352,33 @@ func TestLeasedCountsRowsOfFenced(t *testing.T) {
 // operation. Rows that may be missing are not counted: no worker ID is burnt.
 func TestLeasedCreatesSpareRows(t *testing.T) {
 	for _, row := range []struct {
-		losses, spare int
-		creator       bool
-		fault         error
+		domain             Domain
+		old, losses, spare int
+		creator            bool
+		fault              error
 	}{
-		{0, 0, true, nil}, {1, spares, true, nil}, {2, spares, true, nil}, {2, 0, false, nil}, {1, 0, true, errStore},
+		{manyWorkers(), 0, 0, 0, true, nil},
+		{manyWorkers(), 0, 1, spares, true, nil},
+		{manyWorkers(), 0, 2, spares, true, nil},
+		{manyWorkers(), 0, 2, 0, false, nil},
+		{manyWorkers(), 0, 1, 0, true, errStore},
+		{manyWorkers(), 2, 1, 0, true, nil},
+		{memDomain(), 0, 1, 2, true, nil},
+		{memDomain(), 0, 3, 0, true, nil},
 	} {
 		s := newMemStore()
+		for worker := range int64(row.old) {
+			s.rows[worker] = free(worker, 0)
+		}
+		s.pin(int64(row.old))
+		s.meta.Layout = row.domain.Layout
 		lost := 0
 		s.onSwap = func(_, next leasestore.Row, do func() bool) (bool, error) {
 			switch {
 			case next.Token != "" && lost < row.losses:
 				lost++
 				s.rows[next.WorkerID] = held(next.WorkerID, 1, "other", 2000)
-				s.meta.NextWorkerID = next.WorkerID + 1
+				s.meta.NextWorkerID = max(s.meta.NextWorkerID, next.WorkerID+1)
 				return false, nil
 			case next.WorkerID == 4:
 				return do(), row.fault
@@ -420,7 +389,8 @@ func TestLeasedCreatesSpareRows(t *testing.T) {
 		if row.creator {
 			a = leased(creatingStore{s, t})
 		}
-		worker := takeIn(t, hasty(a), manyWorkers()).Grant().WorkerID
+		a.(*leaser).shuffle = orders[0]
+		worker := takeIn(t, hasty(a), row.domain).Grant().WorkerID
 		if next := worker + 1 + int64(row.spare); worker != int64(row.losses) || s.meta.NextWorkerID != next || row.fault == nil && int64(len(s.rows)) != next {
 			t.Errorf("%+v: worker %d, %d counted, %d rows", row, worker, s.meta.NextWorkerID, len(s.rows))
 		}
@@ -450,6 +420,45 @@ func (s creatingStore) CreateFree(ctx context.Context, rows []leasestore.Row, tt
 	return nil
 }
 
+// Goroutines that share an assigner take grants that have no delta in common.
+func TestAssignBySeveralGenerators(t *testing.T) {
+	for name, open := range map[string]func(leasestore.Store) Assigner{
+		"Leased": leased,
+		"Fenced": func(s leasestore.Store) Assigner {
+			return clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{Window: shortWindow.Window, MaxLead: 24 * time.Hour}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newMemStore()
+			s.status.Lossy = name == "Leased"
+			a := hasty(open(s))
+			d := memDomain()
+			d.Registered = name == "Fenced"
+			var firsts sync.Map
+			testkit.Together(4, func(int) {
+				for range 50 {
+					l, err := a.Assign(t.Context(), d)
+					if err != nil {
+						if !errors.Is(err, ErrWorkerInUse) && !errors.Is(err, ErrQuarantined) && !errors.Is(err, ErrWorkersExhausted) {
+							t.Error(err)
+						}
+						continue
+					}
+					if _, twice := firsts.LoadOrStore(l.Grant().First, true); twice {
+						t.Errorf("two grants begin at %d", l.Grant().First)
+					}
+					if err := l.Renew(t.Context(), 0, 0); err != nil && !errors.Is(err, ErrWorkerRowLost) {
+						t.Error(err)
+					}
+					if err := l.Release(t.Context(), 0); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		})
+	}
+}
+
 // A namedStore is the namespace orders, beside others.
 type namedStore struct {
 	*memStore
@@ -467,50 +476,4 @@ func (s *namedStore) Namespaces(context.Context) (map[string]leasestore.Meta, er
 		all["orders"] = s.meta
 	}
 	return all, nil
-}
-
-// movingStore is at another server from the nth look at it on, or does not answer any more.
-type movingStore struct {
-	*memStore
-	looks int
-	fault error
-}
-
-func (m *movingStore) Status(ctx context.Context) (leasestore.Status, error) {
-	m.looks--
-	status, err := m.memStore.Status(ctx)
-	status.Identity = "A"
-	if m.looks < 0 {
-		status.Identity, err = "B", m.fault
-	}
-	return status, err
-}
-
-func TestAssignOnAServerThatChanges(t *testing.T) {
-	s := &movingStore{newMemStore(), 1, nil}
-	refused(t, leased(s), ErrQuarantined, `"A"`, `"B"`, "worker 0") // the claim begins again, on the other server
-
-	s = &movingStore{newMemStore(), 1, nil}
-	s.put(leasestore.Row{WorkerID: 0, Identity: "A"}, leasestore.Row{WorkerID: 1, Identity: "A", Fence: memStart + 20})
-	s.meta.Identity = "A"
-	refused(t, leased(s), ErrQuarantined, "worker ")
-	if held := slices.DeleteFunc([]leasestore.Row{s.rows[0], s.rows[1]}, leasestore.Row.Free); len(held) != 1 {
-		t.Errorf("%d rows held, want the quarantined one alone", len(held))
-	}
-
-	for looks := range 2 {
-		s = &movingStore{newMemStore(), looks, errStore}
-		refused(t, leased(s), errStore, "read the status")
-		if !s.rows[0].Free() {
-			t.Errorf("row %+v, want it free", s.rows[0])
-		}
-	}
-
-	s = &movingStore{newMemStore(), 3, nil}
-	l := take(t, fenced(s, 0, "orders-0"))
-	before := l.Grant()
-	wantError(t, l.Renew(t.Context(), 1010, 1100), ErrWorkerRowLost, `"B"`)
-	if l.Grant() != before {
-		t.Errorf("grant %+v, was %+v", l.Grant(), before)
-	}
 }

@@ -100,9 +100,9 @@ type derived struct {
 	number func() (int64, error)
 }
 
-func (a derived) Assign(_ context.Context, d Domain) (Lease, error) {
+func (a derived) Assign(ctx context.Context, d Domain) (Lease, error) {
 	n, err := a.number()
-	if err != nil {
+	if err = cmp.Or(ctx.Err(), err); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrWorkerUnknown, a.source, err)
 	}
 	if err := d.CheckWorkerID(n, a.source); err != nil {

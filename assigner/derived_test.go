@@ -1,6 +1,7 @@
 package assigner_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -51,18 +52,62 @@ func TestStaticGrant(t *testing.T) {
 	if errRenew, errRelease := lease.Renew(t.Context(), 100, 200), lease.Release(t.Context(), 100); errRenew != nil || errRelease != nil || lease.Grant() != want {
 		t.Errorf("Renew: %v; Release: %v; grant %+v, want %+v", errRenew, errRelease, lease.Grant(), want)
 	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if l, err := assigner.Static(7).Assign(ended, domain(bitsalloc.Default())); l != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("Assign after the end of its context: %v, %v", l, err)
+	}
 }
 
-// A worker ID that does not fit is an error, never cut down to size.
-func TestStaticOutOfRange(t *testing.T) {
-	for _, n := range []int64{1024, -1, -1 << 63, 1<<63 - 1} {
-		lease, err := assigner.Static(n).Assign(t.Context(), domain(bitsalloc.Snowflake()))
-		want := fmt.Sprint("assigner: worker ID out of range: ", n, " from Static, allowed with layout 41/0/10/12@1ms: 0 to 1023")
-		if lease != nil || !errors.Is(err, assigner.ErrWorkerOutOfRange) || err.Error() != want {
-			t.Errorf("Assign = %v, %v\nwant %s", lease, err, want)
+func TestGuaranteeString(t *testing.T) {
+	for g, want := range map[assigner.Guarantee]string{-1: "guarantee(-1)", 0: "derived", assigner.GuaranteeFenced: "fenced", 5: "guarantee(5)"} {
+		if g.String() != want {
+			t.Errorf("%d is %v, want %s", g, g, want)
 		}
 	}
-	check(t, assigner.Static(131071), 131071, nil)
+}
+
+// A worker ID that does not fit is an error, never cut down to size. Addresses that agree in the
+// bits that count collide.
+func TestNumbersAndAddresses(t *testing.T) {
+	out, unknown := assigner.ErrWorkerOutOfRange, assigner.ErrWorkerUnknown
+	suffix := func(addr string, bits int) assigner.Assigner {
+		return assigner.IPv4Suffix(netip.MustParseAddr(addr), bits)
+	}
+	sum := func(addr string) assigner.Assigner { return assigner.IPSum(netip.MustParseAddr(addr)) }
+	for name, tt := range map[string]struct {
+		assigner assigner.Assigner
+		want     int64
+		wantErr  error
+	}{
+		"the largest number":        {assigner.Static(131071), 131071, nil},
+		"a larger number":           {assigner.Static(131072), 0, out},
+		"a negative number":         {assigner.Static(-1), 0, out},
+		"the lowest number":         {assigner.Static(-1 << 63), 0, out},
+		"the highest number":        {assigner.Static(1<<63 - 1), 0, out},
+		"two hosts that end in .55": {suffix("192.168.209.55", 10), 311, nil}, // an incident: they shared a worker ID
+		"the other one, by default": {suffix("192.168.161.55", 0), 311, nil},
+		"10 bits, by default":       {suffix("192.168.4.55", 0), 55, nil},
+		"16 bits tell them apart":   {suffix("192.168.209.55", 16), 209<<8 | 55, nil},
+		"17 bits":                   {suffix("10.3.2.1", 17), 1<<16 | 2<<8 | 1, nil},
+		"1 bit":                     {suffix("255.255.255.255", 1), 1, nil},
+		"more bits than the layout": {suffix("255.255.255.255", 18), 0, out},
+		"2^31, which is positive":   {suffix("128.0.0.0", 32), 0, out},
+		"33 bits":                   {suffix("10.0.0.1", 33), 0, unknown},
+		"-1 bits":                   {suffix("10.0.0.1", -1), 0, unknown},
+		"IPv4 in IPv6":              {suffix("::ffff:192.168.209.55", 10), 311, nil},
+		"no IPv4":                   {suffix("fe80::1%eth0", 10), 0, unknown},
+		"a sum":                     {sum("10.0.1.2"), 13, nil},
+		"the same sum":              {sum("10.0.2.1"), 13, nil},
+		"a sum above a byte":        {sum("192.168.209.55"), 624, nil},
+		"the highest sum":           {sum("255.255.255.255"), 1020, nil},
+		"a sum of IPv4 in IPv6":     {sum("::ffff:10.0.1.2"), 13, nil},
+		"a sum of six bits each":    {sum("2001:db8::41"), 0x20 + 0x01 + 0x0d + 0x38 + 1, nil}, // 38 is b8 without its upper bits
+		"a sum with a zone":         {sum("fe80::1%eth0"), 0x3e + 1, nil},
+		"the highest sum of IPv6":   {sum("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"), 1008, nil},
+	} {
+		t.Run(name, func(t *testing.T) { check(t, tt.assigner, tt.want, tt.wantErr) })
+	}
 	if d := domain(bitsalloc.Layout{DeltaBits: 63}); d.MaxWorkerID() != 0 || d.CheckWorkerID(0, "x") != nil || d.CheckWorkerID(1, "x") == nil {
 		t.Error("without a worker field, worker 0 must be the only one")
 	}
@@ -102,44 +147,6 @@ func TestEnv(t *testing.T) {
 	check(t, assigner.StatefulSet(unset), 0, assigner.ErrWorkerUnknown, unset, "not set")
 }
 
-func TestIPv4Suffix(t *testing.T) {
-	for _, c := range []struct {
-		addr    string
-		bits    int
-		want    int64
-		wantErr error
-	}{
-		// The incident: two hosts of one network that both end in .55 shared a worker ID.
-		{"192.168.209.55", 10, 311, nil},
-		{"192.168.161.55", 0, 311, nil},          // 0 stands for 10
-		{"192.168.209.55", 16, 209<<8 | 55, nil}, // 16 bits tell them apart
-		{"10.3.2.1", 17, 1<<16 | 2<<8 | 1, nil},
-		{"255.255.255.255", 1, 1, nil},
-		{"255.255.255.255", 18, 0, assigner.ErrWorkerOutOfRange},
-		{"128.0.0.0", 32, 0, assigner.ErrWorkerOutOfRange}, // 2^31, not -2^31
-		{"10.0.0.1", 33, 0, assigner.ErrWorkerUnknown},
-		{"10.0.0.1", -1, 0, assigner.ErrWorkerUnknown},
-		{"::ffff:192.168.209.55", 10, 311, nil}, // IPv4 in IPv6
-		{"fe80::1%eth0", 10, 0, assigner.ErrWorkerUnknown},
-	} {
-		check(t, assigner.IPv4Suffix(netip.MustParseAddr(c.addr), c.bits), c.want, c.wantErr)
-	}
-}
-
-func TestIPSum(t *testing.T) {
-	for addr, want := range map[string]int64{
-		// Any two addresses with the same sum collide.
-		"10.0.1.2": 13, "10.0.2.1": 13, "192.168.209.55": 624,
-		"255.255.255.255": 1020,
-		"::ffff:10.0.1.2": 13,                            // IPv4 in IPv6 counts as IPv4
-		"2001:db8::41":    0x20 + 0x01 + 0x0d + 0x38 + 1, // b8 without its upper two bits is 38
-		"fe80::1%eth0":    0x3e + 1,
-		"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff": 1008,
-	} {
-		check(t, assigner.IPSum(netip.MustParseAddr(addr)), want, nil)
-	}
-}
-
 func TestHostnameAndStatefulSet(t *testing.T) {
 	out, unknown := assigner.ErrWorkerOutOfRange, assigner.ErrWorkerUnknown
 	for name, row := range map[string]struct {
@@ -152,6 +159,7 @@ func TestHostnameAndStatefulSet(t *testing.T) {
 		"web-01":                   {1, nil, 1, nil},
 		"db-01":                    {1, nil, 1, nil},
 		"my-ids-12":                {12, nil, 12, nil},
+		"w-3":                      {3, nil, 3, nil},
 		"007":                      {7, nil, 0, unknown},
 		"web3":                     {3, nil, 0, unknown},
 		"-3":                       {3, nil, 0, unknown},

@@ -16,8 +16,8 @@ const (
 	// spares is the number of rows that a claim creates for others after it has lost one. Processes
 	// that start at once use them up, and otherwise later starts do.
 	spares = 128
-	// patience is how often a claim loses new worker IDs before it counts them for their creator,
-	// which may have ended.
+	// patience is how often a claim loses new worker IDs while no other process moves the counter,
+	// before it counts them for their creator, which may have ended.
 	patience = 4
 )
 

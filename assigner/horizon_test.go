@@ -1,7 +1,6 @@
 package assigner
 
 import (
-	"context"
 	"math"
 	"testing"
 	"time"
@@ -24,6 +23,14 @@ func wantHorizon(t *testing.T, s *memStore, want int64) {
 	}
 }
 
+// wantDeltas checks the worker ID and the deltas of a lease.
+func wantDeltas(t *testing.T, l Lease, worker, first, limit int64) {
+	t.Helper()
+	if g := l.Grant(); g.WorkerID != worker || g.First != first || g.Limit != limit {
+		t.Errorf("grant %+v, want worker %d, deltas %d to %d", g, worker, first, limit)
+	}
+}
+
 func TestHorizonCountsRows(t *testing.T) {
 	const now, old = memStart, memStart - 500
 	row := func(token string, fence, expires int64) leasestore.Row {
@@ -41,11 +48,12 @@ func TestHorizonCountsRows(t *testing.T) {
 		"expired, its fence over a minute ago": {row("T", now-61, now), now},
 		"released":                             {row("", now+60, now+60), now},
 		"revoked":                              {row("revoked-T", now+60, now+60), old},
-		"recovered, its fence ahead":           {row(recoveringPrefix+"3600-T", now+3600, now), old},
+		"recovered, its fence ahead":           {row("recovering-3600-T", now+3600, now), old},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newMemStore()
-			s.put(tt.row)
+			s.rows[0] = tt.row
+			s.pin(1)
 			wantHorizon(t, s, tt.want)
 		})
 	}
@@ -63,7 +71,7 @@ func TestHorizonHoldsAgainstClaims(t *testing.T) {
 	d := memDomain()
 	d.Now = func() int64 { return memStart - 20 }
 	first := takeIn(t, auto(s), d)
-	wantGrant(t, first, 0, memStart, memStart-20+30)
+	wantDeltas(t, first, 0, memStart, memStart-20+30)
 	wantHorizon(t, s, memStart)
 
 	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
@@ -73,7 +81,7 @@ func TestHorizonHoldsAgainstClaims(t *testing.T) {
 		return do(), nil
 	}
 	second := take(t, auto(s))
-	wantGrant(t, second, 1, memStart+5, memStart+30)
+	wantDeltas(t, second, 1, memStart+5, memStart+30)
 	if oldest := s.rows[1].Oldest; oldest != memStart {
 		t.Errorf("the claim has stored the oldest delta %d, want %d, above the horizon that it knew", oldest, memStart)
 	}
@@ -93,16 +101,11 @@ func TestHorizonHoldsAgainstAQuarantine(t *testing.T) {
 	s.status.Identity = "another server"
 	a := auto(s)
 	refused(t, a, ErrQuarantined)
-	d := s.at(memStart + 3600)
+	s.status.Now = memTime(memStart + 3600)
+	d := memDomain()
+	d.Now = func() int64 { return memStart + 3600 }
 	wantHorizon(t, s, memStart+3600)
-	wantGrant(t, takeIn(t, a, d), 0, memStart+3600, s.rows[0].Fence)
-}
-
-// A statusless store does not answer.
-type statusless struct{ leasestore.Store }
-
-func (statusless) Status(context.Context) (leasestore.Status, error) {
-	return leasestore.Status{}, errStore
+	wantDeltas(t, takeIn(t, a, d), 0, memStart+3600, s.rows[0].Fence)
 }
 
 func TestHorizonIsRefused(t *testing.T) {
@@ -112,13 +115,23 @@ func TestHorizonIsRefused(t *testing.T) {
 		change(s)
 		return s
 	}
-	for words, s := range map[string]leasestore.Store{
-		"read the status of the store":       statusless{},
+	fails := func(operation string) func(*memStore) {
+		return func(s *memStore) {
+			s.onRead = func(what string) error {
+				if what == operation {
+					return errStore
+				}
+				return nil
+			}
+		}
+	}
+	for words, s := range map[string]*memStore{
 		"layout":                             ready(func(s *memStore) { s.meta.Layout.DeltaBits = 0 }),
 		"the store is lossy":                 ready(func(s *memStore) { s.status.Lossy = true }),
 		"the namespace was never used":       newMemStore(),
-		"a recovery of the namespace":        ready(func(s *memStore) { s.meta.Token = recoveringPrefix + "3600-T" }),
-		"list the rows: simulated store":     ready(func(s *memStore) { s.onList = func() error { return errStore } }),
+		"a recovery of the namespace":        ready(func(s *memStore) { s.meta.Token = "recovering-3600-T" }),
+		"read the status of the store":       ready(fails("status")),
+		"list the rows: simulated store":     ready(fails("list")),
 		"the meta row: connection reset":     ready(func(s *memStore) { s.onMeta = func(func() bool) (bool, error) { return false, errLostAnswer } }),
 		"read the meta row: simulated store": ready(func(s *memStore) { s.errMeta = errStore }),
 		"ahead of this host's":               ready(func(s *memStore) { s.status.Now = time.Now().Add(62*time.Second + time.Millisecond*900) }),

@@ -1,7 +1,6 @@
 package assigner
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -37,8 +36,7 @@ type memStore struct {
 	// onSwap replaces a swap; do carries it out.
 	onSwap func(old, next leasestore.Row, do func() bool) (bool, error)
 	onMeta func(do func() bool) (bool, error)
-	onLoad func() error
-	onList func() error
+	onRead func(what string) error // status, load-meta, load or list
 }
 
 type predicate func(found, old leasestore.Row) bool
@@ -75,9 +73,25 @@ func memTime(delta int64) time.Time {
 	return bitsalloc.DefaultEpoch().Add(time.Duration(delta) * time.Second)
 }
 
-func (s *memStore) Status(context.Context) (leasestore.Status, error) { return s.status, nil }
+// reading calls onRead.
+func (s *memStore) reading(what string) error {
+	if s.onRead == nil {
+		return nil
+	}
+	return s.onRead(what)
+}
+
+func (s *memStore) Status(context.Context) (leasestore.Status, error) {
+	if err := s.reading("status"); err != nil {
+		return leasestore.Status{}, err
+	}
+	return s.status, nil
+}
 
 func (s *memStore) LoadMeta(context.Context) (leasestore.Meta, error) {
+	if err := s.reading("load-meta"); err != nil {
+		return leasestore.Meta{}, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.meta, s.errMeta
@@ -101,10 +115,8 @@ func (s *memStore) SwapMeta(_ context.Context, old, next leasestore.Meta) (bool,
 }
 
 func (s *memStore) Load(_ context.Context, worker int64) (leasestore.Row, error) {
-	if s.onLoad != nil {
-		if err := s.onLoad(); err != nil {
-			return leasestore.Row{}, err
-		}
+	if err := s.reading("load"); err != nil {
+		return leasestore.Row{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,10 +124,8 @@ func (s *memStore) Load(_ context.Context, worker int64) (leasestore.Row, error)
 }
 
 func (s *memStore) List(context.Context) ([]leasestore.Row, error) {
-	if s.onList != nil {
-		if err := s.onList(); err != nil {
-			return nil, err
-		}
+	if err := s.reading("list"); err != nil {
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,26 +184,9 @@ func (s *memStore) pin(next int64) {
 	s.meta = leasestore.Meta{Version: 1, Namespace: "N", Layout: d.Layout, Epoch: d.Epoch, DatacenterID: d.DatacenterID, NextWorkerID: next}
 }
 
-// put writes rows, and the meta row that goes with them.
-func (s *memStore) put(rows ...leasestore.Row) {
-	for _, row := range rows {
-		row.Version, row.Owner = max(row.Version, 1), cmp.Or(row.Owner, "gone")
-		s.rows[row.WorkerID] = row
-		s.pin(max(s.meta.NextWorkerID, row.WorkerID+1))
-	}
-}
-
 // held returns a row with a holder; it expires at a delta.
 func held(worker, fence int64, owner string, expires int64) leasestore.Row {
 	return leasestore.Row{WorkerID: worker, Version: 1, Fence: fence, Token: "T" + owner, Owner: owner, Expires: memTime(expires)}
-}
-
-// at sets the clocks of the store and of the host.
-func (s *memStore) at(delta int64) Domain {
-	s.status.Now = memTime(delta)
-	d := memDomain()
-	d.Now = func() int64 { return delta }
-	return d
 }
 
 // manyWorkers is memDomain with a wide worker field.
@@ -206,10 +199,6 @@ func manyWorkers() Domain {
 func leased(s leasestore.Store) Assigner { return clocked(Leased(s, shortWindow)) }
 
 func auto(s leasestore.Store) Assigner { return clocked(Auto(s, shortWindow)) }
-
-func fenced(s leasestore.Store, workerID int64, owner string) Assigner {
-	return clocked(Fenced(s, Static(workerID), owner, shortWindow))
-}
 
 // hasty makes an assigner try again without a pause.
 func hasty(a Assigner) Assigner {
@@ -244,15 +233,6 @@ func refused(t *testing.T, a Assigner, sentinel error, words ...string) error {
 	return err
 }
 
-// wantGrant compares worker and slice of a grant.
-func wantGrant(t *testing.T, l Lease, worker, first, limit int64) {
-	t.Helper()
-	want := Grant{WorkerID: worker, First: first, Limit: limit, Guarantee: GuaranteeFenced, Reusable: true}
-	if got := l.Grant(); got != want {
-		t.Errorf("Grant = %+v, want %+v", got, want)
-	}
-}
-
 // wantError checks the sentinel, if any, and words of the text.
 func wantError(t *testing.T, err, sentinel error, words ...string) {
 	t.Helper()
@@ -276,27 +256,6 @@ func wantRetry(t *testing.T, err error, after time.Duration) {
 	if !ok || e.RetryAfter() != after {
 		t.Errorf("%v: passes: %v; want it to, after %v", err, ok, after)
 	}
-}
-
-// lose makes the next n swaps and loses their answers.
-func (s *memStore) lose(n int) {
-	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
-		done := do()
-		if n--; n >= 0 {
-			return false, errLostAnswer
-		}
-		return done, nil
-	}
-}
-
-// delay holds back the next swap, and returns a func that makes it.
-func (s *memStore) delay() (arrive func()) {
-	var swap func() bool
-	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
-		swap, s.onSwap = do, nil
-		return true, errLostAnswer // an error leaves open whether it took effect
-	}
-	return func() { swap() }
 }
 
 // clocked gives an assigner on a memStore the store's clock, which the test moves, in place of this

@@ -2,8 +2,6 @@ package assigner
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
@@ -13,35 +11,14 @@ import (
 type simStore struct {
 	*memStore
 	w        *simWorld
-	past     map[int64][]leasestore.Row // earlier states of each row, oldest first
-	late     []func()                   // swaps that were answered with an error and are still under way
-	creating map[int64]int              // how many of late create a row
-	lagging  bool                       // reads come from a replica
+	late     []func()      // swaps that were answered with an error and are still under way
+	creating map[int64]int // how many of late create a row
 }
 
 // current moves the clock of the store to the time of the world.
 func (s *simStore) current() *memStore {
 	s.status.Now = simAlloc.Time(s.w.time + s.w.storeSkew)
 	return s.memStore
-}
-
-// swap makes a swap, as when it arrives.
-func (s *simStore) swap(old, next leasestore.Row, ttl time.Duration) bool {
-	before := s.rows[next.WorkerID]
-	ok, _ := s.current().Swap(context.Background(), old, next, ttl)
-	if ok {
-		s.past[next.WorkerID] = append(s.past[next.WorkerID], before)
-	}
-	return ok
-}
-
-// read returns a row as it is, or, from a replica, as it was up to four commits ago.
-func (s *simStore) read(worker int64) leasestore.Row {
-	past := s.past[worker]
-	if back := s.w.rng.IntN(5); s.lagging && back > 0 && back <= len(past) {
-		return past[len(past)-back]
-	}
-	return s.rows[worker]
 }
 
 // A simLink is a holder's network connection to the store. Each call travels there and back, and
@@ -114,24 +91,20 @@ func (l simLink) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool,
 
 func (l simLink) Load(_ context.Context, worker int64) (r leasestore.Row, err error) {
 	err = l.call(func() {
-		r = l.read(worker)
+		r = l.rows[worker]
 		l.h.heard = l.w.era
 	})
 	return r, err
 }
 
-func (l simLink) Expired(_ context.Context, n int) (rows []leasestore.Row, err error) {
+func (l simLink) Expired(ctx context.Context, n int) (rows []leasestore.Row, err error) {
 	err = l.call(func() {
-		for _, worker := range slices.Sorted(maps.Keys(l.rows)) {
-			if row := l.read(worker); row.Version != 0 && len(rows) < n && !row.Expires.After(l.status.Now) {
-				rows = append(rows, row)
-			}
-		}
+		rows, _ = l.memStore.Expired(ctx, n)
 	})
 	return rows, err
 }
 
-func (l simLink) Swap(_ context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
+func (l simLink) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
 	var era int
 	pending := old.Version == 0
 	if pending {
@@ -143,7 +116,8 @@ func (l simLink) Swap(_ context.Context, old, next leasestore.Row, ttl time.Dura
 			l.creating[next.WorkerID]--
 		}
 		pending = false
-		return l.swap(old, next, ttl)
+		ok, _ := l.current().Swap(ctx, old, next, ttl)
+		return ok
 	})
 	if err == nil {
 		l.h.heard = era
@@ -152,14 +126,14 @@ func (l simLink) Swap(_ context.Context, old, next leasestore.Row, ttl time.Dura
 }
 
 // CreateFree creates rows, as a store does that can in one operation.
-func (l simLink) CreateFree(_ context.Context, rows []leasestore.Row, ttl time.Duration) error {
+func (l simLink) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) error {
 	for _, row := range rows {
 		l.creating[row.WorkerID]++
 	}
 	_, err := l.change(func() bool {
 		for _, row := range rows {
 			l.creating[row.WorkerID]--
-			l.swap(leasestore.Row{}, row, ttl)
+			_, _ = l.current().Swap(ctx, leasestore.Row{}, row, ttl)
 		}
 		return true
 	})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 const (
@@ -42,7 +43,6 @@ type simulation struct {
 	write    func(*simWorld, leasestore.Row) leasestore.Row
 	link     func(leasestore.Store) leasestore.Store
 	grant    func(Grant) Grant
-	lagging  bool
 	overrun  int64                                   // deltas composed before they are checked
 	accident func(*simWorld)                         // something that happens now and then
 	often    bool                                    // and rather often
@@ -93,10 +93,10 @@ type simWorld struct {
 	serial    int
 	servers   int
 	used      map[slot]use
-	logf      func(string, ...any) // nil: discard
+	telling   bool     // keep the events
+	lines     []string // the events
 
 	duplicates, losses int
-	highest            int64 // of all clocks at a claim or renewal, and of all deltas used
 	wrong              []string
 }
 
@@ -136,7 +136,7 @@ func newWorld(seed uint64, sim simulation) *simWorld {
 	w.faults = w.rng.IntN(15)
 	w.alike = w.chance(50) || w.sim.calm
 	w.workers = 1 << workerBits
-	w.store = &simStore{memStore: newMemStore(), w: w, past: make(map[int64][]leasestore.Row), lagging: w.sim.lagging, creating: make(map[int64]int)}
+	w.store = &simStore{memStore: newMemStore(), w: w, creating: make(map[int64]int)}
 	w.store.status.Lossy = w.sim.lossy
 	w.store.write = func(r leasestore.Row) leasestore.Row { return w.sim.write(w, r) }
 	if w.sim.matches != nil {
@@ -161,11 +161,7 @@ func (w *simWorld) newHolder(id int, workerBits uint8) *simHolder {
 	if w.sim.calm {
 		h.ahead = w.rng.Int64N(2*w.window + 1) // the default of MaxLead
 	}
-	h.domain.Now = func() int64 {
-		now := h.clock()
-		w.highest = max(w.highest, now)
-		return now
-	}
+	h.domain.Now = h.clock
 	cfg := LeaseConfig{Window: time.Duration(w.window) * simUnit, MaxSkew: time.Duration(w.skew) * simUnit, Owner: fmt.Sprint("holder ", id)}
 	store := w.sim.link(simLink{w.store, h})
 	switch {
@@ -216,16 +212,14 @@ func (w *simWorld) fate() fate {
 }
 
 func (w *simWorld) log(format string, args ...any) {
-	line := fmt.Sprintf("%d: "+format, append([]any{w.time - simStart}, args...)...)
-	if w.logf != nil {
-		w.logf("%s", line)
+	if w.telling {
+		w.lines = append(w.lines, fmt.Sprintf("%d: "+format, append([]any{w.time - simStart}, args...)...))
 	}
 }
 
 // use notes a delta. It is a duplicate when another lease has used it; after the store went back
 // only when both grants had been proved since.
 func (w *simWorld) use(h *simHolder, worker, delta int64) {
-	w.highest = max(w.highest, delta)
 	w.belowHorizon(h, worker, delta)
 	now := use{h.serial, h.proved}
 	if now.era != w.era {
@@ -245,7 +239,7 @@ func (w *simWorld) use(h *simHolder, worker, delta int64) {
 // judge reports an error that neither the store nor the allowed list explains, on a store that
 // fulfils its contract.
 func (w *simWorld) judge(err error, allowed ...error) {
-	if w.sim.lagging || w.sim.accident != nil {
+	if w.sim.accident != nil {
 		return
 	}
 	for _, sentinel := range append(allowed, errStore, errMoved) {
@@ -368,9 +362,9 @@ func simulate(seed uint64, sim simulation) *simWorld {
 func story(seed uint64, sim simulation) string {
 	w := newWorld(seed, sim)
 	defer w.close()
-	var lines []string
-	w.logf = func(_ string, args ...any) { lines = append(lines, args[0].(string)) }
+	w.telling = true
 	w.run(w.steps())
+	lines := w.lines
 	if i := slices.IndexFunc(lines, func(s string) bool { return strings.Contains(s, "DUPLICATE") }); i >= 0 {
 		lines = lines[:i+1]
 	}
@@ -402,17 +396,14 @@ func firstSeed(t *testing.T) uint64 {
 
 // seeds returns the seeds of the schedules that a test runs: n, or fewer where each takes longer.
 // UIDRING_SEEDS sets another number.
-func seeds(t *testing.T, n uint64) (from, to uint64) {
+func seeds(t *testing.T, n int) (from, to uint64) {
 	t.Helper()
-	if testing.Short() || raceEnabled {
-		n /= 10
-	}
 	from = firstSeed(t)
-	return from, from + number(t, "UIDRING_SEEDS", n)
+	return from, from + number(t, "UIDRING_SEEDS", uint64(testkit.Scaled(n)))
 }
 
 // noDuplicates runs n schedules and returns how many deltas were used in them.
-func noDuplicates(t *testing.T, n uint64, sim simulation) {
+func noDuplicates(t *testing.T, n int, sim simulation) {
 	t.Helper()
 	from, to := seeds(t, n)
 	var used, losses int
@@ -432,4 +423,77 @@ func noDuplicates(t *testing.T, n uint64, sim simulation) {
 
 func TestSimulationHasNoDuplicates(t *testing.T) {
 	noDuplicates(t, 2000, simulation{fenced: 30, moves: 25})
+}
+
+// heal ends all trouble: the store answers, clocks are right to a few seconds, all holders run.
+// Messages under way have arrived or are lost.
+func (w *simWorld) heal() {
+	w.healing, w.faults, w.downUntil, w.storeSkew = true, 0, 0, 0
+	for _, swap := range w.store.late {
+		if w.chance(50) {
+			swap()
+		}
+	}
+	w.store.late = nil
+	for _, h := range w.holders {
+		h.offset, h.drift, h.paused, h.cutOff, h.eager = w.rng.Int64N(101)-50, 0, 0, 0, true
+	}
+}
+
+// usable counts the worker IDs that have a row or were never given out.
+func (w *simWorld) usable() (n int) {
+	for worker := range w.workers {
+		if w.store.rows[worker].Version != 0 || worker >= w.store.meta.NextWorkerID {
+			n++
+		}
+	}
+	return n
+}
+
+// starved runs a world with trouble, heals it, and returns how many holders get no lease although
+// there are worker IDs for them.
+func starved(seed uint64, sim simulation) int {
+	w := newWorld(seed, sim)
+	defer w.close()
+	w.run(simSteps / 2)
+	w.heal()
+	for len(w.holders) > w.usable() { // killed, and not started again
+		w.holders[0].stop()
+		w.holders = slices.Delete(w.holders, 0, 1)
+	}
+	if len(w.holders) == 0 {
+		return 0
+	}
+	w.run(2000)
+	for _, h := range w.holders {
+		h.used = 0
+	}
+	w.run(500)
+	n := 0
+	for _, h := range w.holders {
+		if h.lease == nil || h.used == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// After any trouble all holders get a lease and compose IDs, as long as there are enough worker
+// IDs.
+func TestSimulationStarvesNoHolder(t *testing.T) {
+	from, to := seeds(t, 1000)
+	for seed := from; seed < to; seed++ {
+		if n := starved(seed, simulation{}); n > 0 {
+			t.Fatalf("UIDRING_SEED=%d UIDRING_SEEDS=1: %d holders get nothing", seed, n)
+		}
+	}
+}
+
+// The simulation sees rows that never expire.
+func TestSimulationSeesStarvedHolders(t *testing.T) {
+	never := simulation{write: func(w *simWorld, r leasestore.Row) leasestore.Row {
+		r.Expires = r.Expires.AddDate(1, 0, 0)
+		return r
+	}}
+	caught(t, func(seed uint64) bool { return starved(seed, never) > 0 })
 }

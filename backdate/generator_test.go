@@ -34,6 +34,16 @@ func fresh(t *testing.T, bits uint8) *backdate.Generator {
 	return g
 }
 
+// at returns an ID of an instant, which must be there.
+func at(t *testing.T, g *backdate.Generator, instant time.Time) int64 {
+	t.Helper()
+	id, err := g.At(instant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
 func TestAtIssuesEachIDOfAUnitOnce(t *testing.T) {
 	for _, bits := range []uint8{0, 1, 2, 5, 13, 20} {
 		g := fresh(t, bits)
@@ -43,10 +53,7 @@ func TestAtIssuesEachIDOfAUnitOnce(t *testing.T) {
 		}
 		var ids idset.Set
 		for i := range 1 << bits {
-			id, err := g.At(past.Add(time.Duration(i) % time.Second))
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := at(t, g, past.Add(time.Duration(i)%time.Second))
 			ids.Once(t, id)
 			if f, err := alloc.Parse(id); err != nil || !f.Time.Equal(past) || f.WorkerID != g.WorkerID() {
 				t.Fatalf("ID %d has the fields %v, %v, want %v of worker %d", id, f, err, past, g.WorkerID())
@@ -55,9 +62,7 @@ func TestAtIssuesEachIDOfAUnitOnce(t *testing.T) {
 		if _, err := g.At(past); !errors.Is(err, backdate.ErrUnitFull) {
 			t.Errorf("with %d bits: %v after all IDs of the unit, want ErrUnitFull", bits, err)
 		}
-		if _, err := g.At(past.Add(time.Second)); err != nil {
-			t.Errorf("with %d bits: %v in the next unit", bits, err)
-		}
+		at(t, g, past.Add(time.Second))
 	}
 }
 
@@ -67,11 +72,7 @@ func TestAtRisesWithinAUnit(t *testing.T) {
 	for second := range 1000 {
 		var ids []int64
 		for range 1 << 12 / 1000 {
-			id, err := g.At(past.Add(time.Duration(second) * time.Second))
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids = append(ids, id)
+			ids = append(ids, at(t, g, past.Add(time.Duration(second)*time.Second)))
 		}
 		if !slices.IsSorted(ids) {
 			t.Fatalf("IDs of second %d in the order of calls: %v", second, ids)
@@ -85,11 +86,7 @@ func TestAtSpreadsLowBits(t *testing.T) {
 	g := fresh(t, 13)
 	var got [shards]int
 	for i := range rows {
-		id, err := g.At(past.Add(time.Duration(i) * time.Second))
-		if err != nil {
-			t.Fatal(err)
-		}
-		got[id%shards]++
+		got[at(t, g, past.Add(time.Duration(i)*time.Second))%shards]++
 	}
 	if fewest, most := slices.Min(got[:]), slices.Max(got[:]); fewest < rows/shards/2 || most > rows/shards*2 {
 		t.Errorf("shards have %d to %d of %d rows, want about %d", fewest, most, rows, rows/shards)

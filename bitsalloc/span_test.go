@@ -26,6 +26,8 @@ func TestMinAtAndMaxAtEncloseTheUnitOfAnInstant(t *testing.T) {
 		min, max int64
 	}{
 		{"long before the epoch", full, longAgo, 1, 0},
+		{"long before in milliseconds", snowflake, longAgo, 1, 0},
+		{"long before without other fields", deltaOnly, longAgo, 1, 0},
 		{"just before the epoch", full, epoch.Add(-1), 1, 0},
 		{"the epoch, whose ID 0 is none", full, epoch, 1, unit - 1},
 		{"second unit", full, epoch.Add(time.Second), unit, 2*unit - 1},
@@ -56,81 +58,28 @@ func TestMinAtAndMaxAtEncloseTheUnitOfAnInstant(t *testing.T) {
 	}
 }
 
-// TestSpansAgreeWithEveryIDOfSmallLayouts compares with a search through all IDs of a layout, by
-// the time that Parse gives each.
-func TestSpansAgreeWithEveryIDOfSmallLayouts(t *testing.T) {
-	twelve, minute := layout(3, 0, 1, 1), layout(2, 1, 0, 2)
-	twelve.Unit, minute.Unit = 12*time.Millisecond, time.Minute
-	for _, l := range []bitsalloc.Layout{layout(1, 0, 0, 0), layout(3, 0, 0, 0), layout(3, 1, 1, 1), twelve, minute} {
-		for _, epoch := range []time.Time{bitsalloc.DefaultEpoch(), date("1969-12-31T23:59:58.999Z")} {
-			a := mustNew(t, l, epoch)
-			instants := instantsAround(a)
-			for _, from := range instants {
-				checkInstant(t, a, from)
-				for _, to := range instants {
-					checkSpan(t, a, from, to)
-				}
-			}
+// A unit of the default layout has 2^35 IDs. The span includes from and excludes to.
+func TestRangeIncludesTheUnitsThatASpanTouches(t *testing.T) {
+	const unit = 1 << 35
+	epoch, end := bitsalloc.DefaultEpoch(), date("2034-07-04T21:24:16Z")
+	for name, c := range map[string]struct {
+		from, to    time.Time
+		first, last int64
+	}{
+		"all":                         {longAgo, farAway, 1, math.MaxInt64},
+		"the first unit":              {longAgo, epoch.Add(time.Second), 1, unit - 1},
+		"a nanosecond of the second":  {epoch.Add(time.Second), epoch.Add(time.Second + 1), unit, 2*unit - 1},
+		"parts of two units":          {epoch.Add(2*time.Second - 1), epoch.Add(2*time.Second + 1), unit, 3*unit - 1},
+		"the last unit":               {end.Add(-1), farAway, math.MaxInt64 - unit + 1, math.MaxInt64},
+		"before the epoch":            {longAgo, epoch, 1, 0},
+		"after the end":               {end, farAway, 1, 0},
+		"nothing":                     {epoch.Add(time.Second), epoch.Add(time.Second), 1, 0},
+		"upside down":                 {epoch.Add(time.Minute), epoch.Add(time.Second), 1, 0},
+		"upside down over everything": {farAway, longAgo, 1, 0},
+	} {
+		if first, last := mustNew(t, bitsalloc.Default(), epoch).Range(c.from, c.to); first != c.first || last != c.last {
+			t.Errorf("%s: Range = %d, %d, want %d, %d", name, first, last, c.first, c.last)
 		}
-	}
-}
-
-// instantsAround returns the borders of all units, and of some units on both sides of the layout,
-// with instants just beside the borders.
-func instantsAround(a *bitsalloc.Allocator) []time.Time {
-	instants := []time.Time{longAgo, farAway}
-	for unit := int64(-2); unit <= a.MaxDelta()+3; unit++ {
-		border := a.Epoch().Add(time.Duration(unit) * a.Layout().Unit)
-		instants = append(instants, border.Add(-1), border, border.Add(1), border.Add(a.Layout().Unit/2))
-	}
-	return instants
-}
-
-// search returns the smallest and the largest ID whose unit, from its begin to its end, is wanted,
-// and 0 when there is none.
-func search(t *testing.T, a *bitsalloc.Allocator, want func(begin, end time.Time) bool) (first, last int64) {
-	t.Helper()
-	for id := int64(1); ; id++ {
-		f, err := a.Parse(id)
-		if err != nil {
-			return first, last // the layout ends here
-		}
-		if !want(f.Time, f.Time.Add(a.Layout().Unit)) {
-			continue
-		}
-		if last = id; first == 0 {
-			first = id
-		}
-	}
-}
-
-func checkInstant(t *testing.T, a *bitsalloc.Allocator, at time.Time) {
-	t.Helper()
-	_, largest := search(t, a, func(_, _ time.Time) bool { return true })
-	first, _ := search(t, a, func(_, end time.Time) bool { return end.After(at) })
-	if first == 0 {
-		first = largest + 1
-	}
-	_, last := search(t, a, func(begin, _ time.Time) bool { return !begin.After(at) })
-	if got := a.MinAt(at); got != first {
-		t.Errorf("%v from %v: MinAt(%v) = %d, want %d", a.Layout(), a.Epoch(), at, got, first)
-	}
-	if got := a.MaxAt(at); got != last {
-		t.Errorf("%v from %v: MaxAt(%v) = %d, want %d", a.Layout(), a.Epoch(), at, got, last)
-	}
-}
-
-func checkSpan(t *testing.T, a *bitsalloc.Allocator, from, to time.Time) {
-	t.Helper()
-	wantFirst, wantLast := search(t, a, func(begin, end time.Time) bool {
-		return from.Before(to) && begin.Before(to) && end.After(from)
-	})
-	if wantFirst == 0 {
-		wantFirst, wantLast = 1, 0
-	}
-	if first, last := a.Range(from, to); first != wantFirst || last != wantLast {
-		t.Errorf("%v from %v: Range(%v, %v) = %d, %d, want %d, %d",
-			a.Layout(), a.Epoch(), from, to, first, last, wantFirst, wantLast)
 	}
 }
 

@@ -50,6 +50,17 @@ func TestTimeIsTheStartOfADelta(t *testing.T) {
 	}
 }
 
+func TestDeltaIsRoundedDown(t *testing.T) {
+	a := mustNew(t, bitsalloc.Baidu(), originalEpoch)
+	for since, want := range map[time.Duration]int64{
+		0: 0, time.Second - 1: 0, time.Second: 1, -1: -1, -time.Second: -1, -time.Second - 1: -2, 1 << 60: 1152921504, -1 << 60: -1152921505,
+	} {
+		if got := a.Delta(originalEpoch.Add(since)); got != want {
+			t.Errorf("Delta %v after the epoch = %d, want %d", since, got, want)
+		}
+	}
+}
+
 func TestExpiresIsTheEndOfTheLastUnit(t *testing.T) {
 	lastMs := date("9999-12-31T23:59:59.999Z")
 	minute := bitsalloc.Default()

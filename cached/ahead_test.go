@@ -22,46 +22,37 @@ func eachPolicy(t *testing.T, test func(*testing.T, cached.EmptyPolicy)) {
 	}
 }
 
-func TestRingIsFilledAsFarAsMaxAheadAllows(t *testing.T) {
-	for _, row := range []struct {
-		bound  time.Duration
-		blocks int
-		assign fakeassigner.AssignFunc // nil: a static worker ID
-	}{{time.Second, 1, nil}, {3 * time.Second, 3, fresh}, {3999 * time.Millisecond, 3, fenced(1000)}, {8 * time.Second, 8, nil}, {time.Hour, 8, nil}} {
-		testkit.Bubble(t, row.bound.String(), func(t *testing.T) {
-			cfg := cached.Config{MaxAhead: row.bound}
-			if row.assign != nil {
-				cfg.Assigner = &fakeassigner.Assigner{OnAssign: row.assign}
-			}
-			s := inBubble(t, cfg).Stats()
-			if s.Remaining != row.blocks*16 || s.Ahead != time.Duration(row.blocks)*time.Second || time.Since(gentest.Start) > 0 {
-				t.Errorf("%d IDs, the newest %v ahead, want %d, %ds, at once", s.Remaining, s.Ahead, row.blocks*16, row.blocks)
-			}
-		})
-	}
-}
-
-func TestTooFarAheadSaysByHowMuchAndHowLong(t *testing.T) {
-	for _, row := range []struct {
+// The ring is filled as far as MaxAhead allows, in whole units of the layout. The error says by how
+// much and for how long the next unit is too far ahead.
+func TestMaxAheadBoundsIDTime(t *testing.T) {
+	for name, row := range map[string]struct {
 		into, bound time.Duration
+		assign      fakeassigner.AssignFunc
+		blocks      int
 		want        cached.AheadError
 		says        string
 	}{
-		{0, 3 * time.Second, cached.AheadError{Ahead: 4 * time.Second, RetryIn: time.Second}, "by 4s, allowed: 3s"},
-		// "by 1.1s, allowed: 1.5s" would make no sense.
-		{900 * time.Millisecond, 1500 * time.Millisecond, cached.AheadError{Ahead: 1100 * time.Millisecond, RetryIn: 100 * time.Millisecond},
-			"by 1.1s, allowed: 1s"},
+		"a unit":            {0, time.Second, fresh, 1, cached.AheadError{Ahead: 2 * time.Second, RetryIn: time.Second}, "by 2s, allowed: 1s"},
+		"not whole":         {0, 3999 * time.Millisecond, fenced(1000), 3, cached.AheadError{Ahead: 4 * time.Second, RetryIn: time.Second}, "by 4s, allowed: 3s"},
+		"within a unit":     {900 * time.Millisecond, 1500 * time.Millisecond, fresh, 1, cached.AheadError{Ahead: 1100 * time.Millisecond, RetryIn: 100 * time.Millisecond}, "by 1.1s, allowed: 1s"},
+		"as much as a ring": {0, 8 * time.Second, fresh, 8, cached.AheadError{Ahead: 9 * time.Second, RetryIn: time.Second}, "by 9s, allowed: 8s"},
 	} {
-		eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-			time.Sleep(row.into)
-			g := inBubble(t, cached.Config{MaxAhead: row.bound, OnEmpty: policy})
-			drain(t, g)
-			_, err := g.Next()
-			ahead, ok := errors.AsType[*cached.AheadError](err)
-			if !ok || *ahead != row.want || !errors.Is(err, cached.ErrTooFarAhead) || !strings.Contains(err.Error(), row.says) ||
-				errors.Is(err, cached.ErrEmpty) != (policy == cached.Reject) {
-				t.Fatalf("Next = %v, want %+v, with ErrEmpty under Reject", err, row.want)
-			}
+		t.Run(name, func(t *testing.T) {
+			eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+				time.Sleep(row.into)
+				began := time.Now()
+				g := inBubble(t, cached.Config{MaxAhead: row.bound, OnEmpty: policy, Assigner: &fakeassigner.Assigner{OnAssign: row.assign}})
+				if s := g.Stats(); s.Remaining != row.blocks*16 || s.Ahead != time.Duration(row.blocks)*time.Second-row.into || time.Since(began) > 0 {
+					t.Errorf("%d IDs, the newest %v ahead, want %d blocks, at once", s.Remaining, s.Ahead, row.blocks)
+				}
+				drain(t, g)
+				_, err := g.Next()
+				ahead, ok := errors.AsType[*cached.AheadError](err)
+				if !ok || *ahead != row.want || !errors.Is(err, cached.ErrTooFarAhead) || !strings.Contains(err.Error(), row.says) ||
+					errors.Is(err, cached.ErrEmpty) != (policy == cached.Reject) {
+					t.Errorf("Next = %v, want %+v, with ErrEmpty under Reject", err, row.want)
+				}
+			})
 		})
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gentest"
-	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // TestEveryIDIsPositiveToTheVeryEnd uses a layout up. All 63 bits of its last ID are set.
@@ -56,21 +55,5 @@ func TestEveryIDIsPositiveToTheVeryEnd(t *testing.T) {
 				g.Invalidate() // a worker ID would be of no use
 			}
 		})
-	}
-}
-
-// A generator that could never issue an ID is a mistake.
-func TestNewRefusesALayoutInItsLastUnit(t *testing.T) {
-	layout := narrow()
-	layout.DeltaBits = 10
-	for now, want := range map[int64]error{1022: nil, 1023: cached.ErrTimeExhausted} {
-		g, err := cached.New(cached.Config{Layout: layout, Assigner: &fakeassigner.Assigner{OnAssign: anyWorker(1)},
-			Now: func() time.Time { return bitsalloc.DefaultEpoch().Add(time.Duration(now) * time.Second) }})
-		if !errors.Is(err, want) {
-			t.Fatalf("New at %d = %v, want %v", now, err, want)
-		}
-		if err == nil {
-			next(t, testkit.Close(t, g, err))
-		}
 	}
 }

@@ -3,7 +3,6 @@ package cached_test
 import (
 	"context"
 	"errors"
-	"math"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -81,29 +80,6 @@ func TestLaneEndsWithInvalidateAndClose(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestReserveReturnsARange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := inBubble(t, cached.Config{})
-		want := next(t, g).ID + 1
-		for _, row := range []struct{ n, got int }{{0, 0}, {-1, 0}, {4, 4}, {11, 11}, {100, 16}, {math.MaxInt, 16}, {1, 1}} {
-			first, got, err := g.Reserve(row.n)
-			if got != row.got || err != nil || got == 0 && first != 0 {
-				t.Fatalf("Reserve(%d) = %d, %d, %v, want %d IDs", row.n, first, got, err, row.got)
-			}
-			if got == 0 {
-				continue
-			}
-			if f := parse(t, g, first); first != want && (first < want || f.Sequence != 0) {
-				t.Errorf("Reserve(%d) begins with %v, want %d or a new unit", row.n, f, want)
-			}
-			want = first + int64(got)
-		}
-		if id := next(t, g).ID; id != want {
-			t.Errorf("Next = %d, want %d", id, want)
-		}
-	})
 }
 
 // A renewal stores the oldest delta of which the ring or a lane may still issue an ID.

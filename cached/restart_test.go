@@ -15,13 +15,14 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	gentest.Main(m, func(epoch time.Time) (gentest.Generator, error) {
-		return cached.New(cached.Config{Epoch: epoch, Assigner: assigner.Static(7), MaxAhead: 2 * time.Second})
+	gentest.Main(m, func(epoch time.Time) (func() (int64, error), error) {
+		g, err := cached.New(cached.Config{Epoch: epoch, Assigner: assigner.Static(7), MaxAhead: 2 * time.Second})
+		return func() (int64, error) { return g.NextContext(context.Background()) }, err
 	})
 }
 
 // Each process is killed when it is as far ahead of the clock as MaxAhead allows.
-func TestRestartWithStaticWorkerIDRepeatsNoID(t *testing.T) { gentest.Restarts(t, 2, 16384) }
+func TestRestartWithStaticWorkerIDRepeatsNoID(t *testing.T) { gentest.RestartsIncrease(t, 2, 16384) }
 
 // reused gives a derived worker ID.
 func reused() *fakeassigner.Assigner {

@@ -112,3 +112,14 @@ func TestClockIsFollowedOnceABlockIsStale(t *testing.T) {
 		})
 	}
 }
+
+func TestDefaultMaxStalenessIsTwoSecondsInShortUnits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := inBubble(t, cached.Config{Layout: bitsalloc.Layout{DeltaBits: 41, WorkerBits: 17, SequenceBits: 4, Unit: time.Millisecond}})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if n := g.Stats().Retired; n != 0 {
+			t.Errorf("%d IDs were dropped within a second", n)
+		}
+	})
+}

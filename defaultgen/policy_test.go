@@ -2,12 +2,14 @@ package defaultgen_test
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gentest"
@@ -81,10 +83,10 @@ func TestWorkerThatStartsAheadOfTheClock(t *testing.T) {
 				time.Sleep(3599 * time.Second)
 			}
 			for second := range 5 {
-				for range 3 {
+				for range 4 {
 					checkTime(t, next(t, g), gentest.Start.Add(time.Hour+time.Duration(second)*time.Second), time.Second)
+					time.Sleep(time.Second / 4)
 				}
-				time.Sleep(time.Second)
 			}
 		})
 	}
@@ -100,4 +102,99 @@ func TestGoOnStaysInTheLastUnitOfTheGrant(t *testing.T) {
 		by.Store(int64(-time.Hour))
 		checkAt(t, next(t, g), first.Delta, 1)
 	})
+}
+
+// The clock is read once to see that the unit is used up, and once to see how long to wait. When a
+// unit begins in between, that one must not be slept through.
+func TestNextContextSkipsNoUnitThatBeginsWhileItLooks(t *testing.T) {
+	for nth := range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			slow := -1 // the reading that takes a while; negative: none
+			cfg := complete(defaultgen.Config{Now: func() time.Time {
+				t := time.Now()
+				if slow == 0 {
+					time.Sleep(2 * time.Millisecond)
+				}
+				slow--
+				return t
+			}})
+			g := open(t, cfg)
+			fill(t, g, 16)
+			time.Sleep(999 * time.Millisecond)
+			slow = nth
+			var f bitsalloc.Fields
+			if d := gentest.Elapsed(func() { f = wait(t, g) }); d != 2*time.Millisecond || !f.Time.Equal(gentest.Start.Add(time.Second)) {
+				t.Errorf("NextContext took %v for an ID of %v, want 2ms and the unit that had begun", d, f.Time)
+			}
+		})
+	}
+}
+
+func TestStatsTellThePosition(t *testing.T) {
+	g, clock := onFakeClock(t, defaultgen.Config{})
+	before := g.Stats()
+	fill(t, g, 16)
+	clock.move(250 * time.Millisecond)
+	if s := g.Stats(); before.LastDelta != 0 || s.LastDelta != 1000 || s.Ahead != -250*time.Millisecond {
+		t.Errorf("Stats: %+v, then %+v, want delta 0, then 1000, 250ms behind", before, s)
+	}
+}
+
+// Without a reading of the clock, too, Next issues all IDs of a unit.
+func TestNextIssuesEachIDOfAUnit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := open(t, defaultgen.Config{})
+		first := next(t, g)
+		for sequence := range int64(15) {
+			checkAt(t, next(t, g), first.Delta, 1+sequence)
+		}
+		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) {
+			t.Errorf("Next = %v, want ErrSequenceExhausted", err)
+		}
+		// Takes that look at once must not move the next number back: one of them could repeat an ID.
+		if next, _ := g.Add(0); next != first.ID+17 {
+			t.Errorf("after 17 takes the unit is at its ID %d", next-first.ID)
+		}
+	})
+}
+
+func TestFillGoesOnInTheNextUnit(t *testing.T) {
+	cfg := complete(defaultgen.Config{})
+	units := time.Duration(1000)
+	cfg.Now = func() time.Time {
+		units++
+		return cfg.Epoch.Add(units * time.Second)
+	}
+	g := open(t, cfg)
+	if first, last := parse(t, g, fill(t, g, 20)[0]), next(t, g); last.Delta != first.Delta+2 {
+		t.Errorf("20 IDs from %v on, then %v, want those of a unit and 4 of the next one", first, last)
+	}
+}
+
+// A renewal tells the store the unit in use, even if it is ahead of the clock.
+func TestRenewalTellsTheUnitInUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by, told atomic.Int64
+		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(10_000), OnRenew: func(_ context.Context, _ *assigner.Grant, used, _ int64) error {
+			told.Store(used)
+			return nil
+		}}
+		g := open(t, defaultgen.Config{Assigner: store, OnClockBack: defaultgen.GoOn, Now: gentest.Skewed(&by)})
+		f := next(t, g)
+		by.Store(int64(-time.Hour))
+		time.Sleep(minute)
+		if told.Load() != f.Delta {
+			t.Errorf("the renewal told unit %d, want %d", told.Load(), f.Delta)
+		}
+	})
+}
+
+func TestEndOfTimeIsARejectedTake(t *testing.T) {
+	layout := narrow(time.Second)
+	layout.DeltaBits = 10
+	g, clock := onFakeClock(t, defaultgen.Config{Layout: layout})
+	clock.move(time.Minute)
+	if _, err := g.NextContext(t.Context()); !errors.Is(err, defaultgen.ErrTimeExhausted) || g.Stats().RejectedTakes != 1 {
+		t.Errorf("NextContext = %v, %d rejected takes, want ErrTimeExhausted and 1", err, g.Stats().RejectedTakes)
+	}
 }

@@ -1,14 +1,11 @@
 package publicid_test
 
 import (
-	"crypto/aes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
-	"math/bits"
-	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -87,41 +84,6 @@ func FuzzPermutations(f *testing.F) {
 			t.Errorf("%d: %s is parsed as %d, %v", a, text, id, err)
 		}
 	})
-}
-
-// Each bit of an ID changes each bit of its face in about half of the cases. The keys and IDs are
-// fixed, so the counts are, too: of 4,000 coin tosses, 1,800 to 2,200 are heads but for one case in
-// billions.
-func TestMaskSpreadsEachBit(t *testing.T) {
-	const ids, lowest, highest = 4000, 1800, 2200
-	m := newMasker(t, "order", key1)
-	r := rand.New(rand.NewPCG(1, 2))
-	var changed [63][63]int
-	var set [63]int
-	for i := range ids {
-		id := 121313928263237637 + uidring.ID(i) // consecutive, as a generator makes them
-		face := m.Mask(id)
-		for out := range 63 {
-			set[out] += int(face >> out & 1)
-		}
-		id = uidring.ID(r.Int64())
-		face = m.Mask(id)
-		for in := range 63 {
-			for diff := uint64(face ^ m.Mask(id^1<<in)); diff != 0; diff &= diff - 1 {
-				changed[in][bits.TrailingZeros64(diff)]++
-			}
-		}
-	}
-	for in := range 63 {
-		if set[in] < lowest || set[in] > highest {
-			t.Errorf("bit %d of faces of consecutive IDs is set %d times of %d", in, set[in], ids)
-		}
-		for out, n := range changed[in] {
-			if n < lowest || n > highest {
-				t.Errorf("bit %d of the ID changes bit %d of its face %d times of %d", in, out, n, ids)
-			}
-		}
-	}
 }
 
 func TestKeysRotate(t *testing.T) {
@@ -265,33 +227,4 @@ func TestNoAllocation(t *testing.T) {
 			t.Errorf("%s makes %v allocations", name, n)
 		}
 	}
-}
-
-// BenchmarkFace compares a mask with the ten AES blocks in it, and texts with the decimal text.
-func BenchmarkFace(b *testing.B) {
-	m := newMasker(b, "order", key1)
-	block, err := aes.NewCipher(make([]byte, aes.BlockSize))
-	if err != nil {
-		b.Fatal(err)
-	}
-	buffer := make([]byte, aes.BlockSize)
-	const id = uidring.ID(176636547297255431)
-	text := m.Text(id)
-	measure := func(name string, call func()) {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				call()
-			}
-		})
-	}
-	measure("AES", func() {
-		for range 10 {
-			block.Encrypt(buffer, buffer)
-		}
-	})
-	measure("Mask", func() { m.Mask(id) })
-	measure("Decimal", func() { _ = id.String() })
-	measure("Text", func() { m.Text(id) })
-	measure("Parse", func() { _, _ = m.Parse(text) })
-	measure("Scatter", func() { _ = publicid.Scatter(id, 3) })
 }

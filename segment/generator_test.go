@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
@@ -58,7 +59,14 @@ var policies = map[string]segment.EmptyPolicy{"FetchInline": segment.FetchInline
 func TestTakesAreDenseAndIncrease(t *testing.T) {
 	for delta, want := range map[int64][]int64{1: upTo(1, 50, 1), 2: upTo(1, 99, 2), 7: upTo(3, 346, 7)} {
 		g := open(t, segment.Config{Source: &scripted{delta: delta, remainder: delta / 2}})
-		got, batch := take(t, g, 20), make([]int64, 25)
+		got, batch := take(t, g, 18), make([]int64, 25)
+		for _, next := range []func() (uidring.ID, error){g.NextID, func() (uidring.ID, error) { return g.NextIDContext(t.Context()) }} {
+			id, err := next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, int64(id))
+		}
 		if n, err := g.Fill(batch); n != 25 || err != nil {
 			t.Fatal(n, err)
 		}
@@ -198,11 +206,15 @@ func TestPausesBetweenRetriesGrow(t *testing.T) {
 		var down atomic.Bool
 		var last time.Time
 		var pauses []time.Duration
-		fails := while(&down)
+		fails, failures := while(&down), int64(0)
 		g := open(t, segment.Config{Source: &scripted{before: func(ctx context.Context, name string, n int64) error {
 			pauses = append(pauses, time.Since(last))
 			last = time.Now()
-			return fails(ctx, name, n)
+			err := fails(ctx, name, n)
+			if err != nil {
+				failures++
+			}
+			return err
 		}}})
 		for range 10 {
 			synctest.Wait()
@@ -218,6 +230,9 @@ func TestPausesBetweenRetriesGrow(t *testing.T) {
 					t.Errorf("pause %d was %v, want %v to %v", i, pause, most/2, most)
 				}
 			}
+		}
+		if got := g.Stats().FetchFailures; got != failures {
+			t.Errorf("Stats: %d failures, want %d", got, failures)
 		}
 	})
 }
@@ -304,6 +319,11 @@ func TestRangesGrowForCallersThatOutrunTheStore(t *testing.T) {
 				}
 			}
 			calls := s.calls()
+			for i, size := range calls[1:] {
+				if size != calls[i] && size != min(2*calls[i], 1_000_000) {
+					t.Errorf("a range of %d IDs after one of %d, want it doubled", size, calls[i])
+				}
+			}
 			if first := calls[:ahead+1]; slices.Max(first) != 1000 || slices.Max(calls) != 1_000_000 || len(calls) < 150 {
 				t.Errorf("Ahead %d: ranges of %v numbers, want the default, 1,000, until one has ended, and then up to MaxStep", ahead, calls)
 			}
@@ -577,10 +597,12 @@ func TestCloseDropsTheRestAndWakesCallers(t *testing.T) {
 			}
 			wg.Wait()
 			_, err := g.Next()
+			_, idErr := g.NextID()
+			_, idContextErr := g.NextIDContext(t.Context())
 			_, fillErr := g.Fill(make([]int64, 1))
 			_, _, reserveErr := g.Reserve(1)
 			_, laneErr := l.Next()
-			for _, err := range []error{err, fillErr, reserveErr, laneErr} {
+			for _, err := range []error{err, idErr, idContextErr, fillErr, reserveErr, laneErr} {
 				if !errors.Is(err, segment.ErrClosed) {
 					t.Errorf("after Close: %v", err)
 				}
@@ -592,25 +614,34 @@ func TestCloseDropsTheRestAndWakesCallers(t *testing.T) {
 	}
 }
 
-// Close waits for a call of the source, whose error then counts as none of the source.
+// Close waits for a call of the source. Its error counts as none of the source, and its range is
+// dropped.
 func TestCloseDuringACallOfTheSource(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var calls atomic.Int64
-		g := open(t, segment.Config{Source: &scripted{before: func(ctx context.Context, _ string, _ int64) error {
-			if calls.Add(1) == 2 {
+	for name, fails := range map[string]bool{"fails": true, "returns a range": false} {
+		testkit.Bubble(t, name, func(t *testing.T) {
+			var calls atomic.Int64
+			g := open(t, segment.Config{Source: &scripted{before: func(ctx context.Context, _ string, _ int64) error {
+				if calls.Add(1) == 1 {
+					return nil
+				}
 				<-ctx.Done()
+				if fails {
+					return ctx.Err()
+				}
+				time.Sleep(time.Second)
+				return nil
+			}}})
+			synctest.Wait()
+			take(t, g, 3)
+			if err := g.Close(); err != nil {
+				t.Fatal(err)
 			}
-			return ctx.Err()
-		}}})
-		synctest.Wait()
-		take(t, g, 3)
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if s := g.Stats(); s.Fetches != 1 || s.FetchFailures != 0 || s.Issued != 3 || s.Dropped != 7 || s.Remaining != 0 {
-			t.Errorf("Stats %+v, want a range with 3 IDs issued and the rest dropped", s)
-		}
-	})
+			fetches := map[bool]int64{true: 1, false: 2}[fails]
+			if s := g.Stats(); s.Fetches != fetches || s.FetchFailures != 0 || s.Issued != 3 || s.Dropped != 10*fetches-3 || s.Remaining != 0 {
+				t.Errorf("Stats %+v, want %d ranges with 3 IDs issued and the rest dropped", s, fetches)
+			}
+		})
+	}
 }
 
 // Goroutines take IDs in all ways at once, of one source and of two.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/test/stores"
 )
 
@@ -51,10 +50,13 @@ func wantDamaged(t *testing.T, dir, name string, content []byte, what string) {
 	}
 }
 
-func TestTornFileIsRefusedAtEveryOffset(t *testing.T) {
+func TestDamagedFileIsRefusedAndKept(t *testing.T) {
 	dir, row := heldFolder(t)
 	for _, name := range []string{"state.json", "lock"} {
 		intact := readFile(t, dir, name)
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode() != 0o600 {
+			t.Errorf("%s has mode %v, %v; want 0600", name, info.Mode(), err)
+		}
 		for i := range intact {
 			wantDamaged(t, dir, name, intact[:i], fmt.Sprint("cut at ", i))
 			wantDamaged(t, dir, name, append(bytes.Clone(intact[:i]), make([]byte, len(intact)-i)...), fmt.Sprint("zeros from ", i))
@@ -63,24 +65,13 @@ func TestTornFileIsRefusedAtEveryOffset(t *testing.T) {
 			wantDamaged(t, dir, name, flipped, fmt.Sprintf("byte %d is %#x", i, flipped[i]))
 		}
 		wantDamaged(t, dir, name, append(bytes.Clone(intact), '\n'), "a byte longer")
-		writeFile(t, intact, dir, name)
-	}
-	if got := stores.Load(t, fileassigner.LeaseStore(dir), row.WorkerID); got != row {
-		t.Errorf("row %+v after all is put back, want %+v", got, row)
-	}
-}
-
-func TestLostFileIsRefusedAndNotMadeAnew(t *testing.T) {
-	for _, name := range []string{"state.json", "lock"} {
-		dir, row := heldFolder(t)
-		intact := readFile(t, dir, name)
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
-		wantError(t, dir, leasestore.ErrDamaged)
+		wantError(t, dir, leasestore.ErrDamaged) // a lost file is not made anew
 		writeFile(t, intact, dir, name)
 		if got := stores.Load(t, fileassigner.LeaseStore(dir), row.WorkerID); got != row {
-			t.Errorf("row %+v after %s is back, want %+v", got, name, row)
+			t.Errorf("row %+v after %s is put back, want %+v", got, name, row)
 		}
 	}
 }
@@ -149,31 +140,5 @@ func TestInterruptedStartGoesOn(t *testing.T) {
 		if err != nil || len(entries) != 2 {
 			t.Errorf("interrupted %s: the folder has %v, %v; want lock and state.json", what, entries, err)
 		}
-	}
-}
-
-// TestStateOfEarlierVersionsIsRead pins the format: renaming a field would lose its value.
-func TestStateOfEarlierVersionsIsRead(t *testing.T) {
-	dir := diskFolder(t)
-	const id = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	body := `{"Format":1,"ID":"` + id + `","Seen":"2026-11-21T01:02:04.000000005Z","Meta":{"Version":4,"Namespace":"N","Layout":"28/5/17/13@1s","Epoch":"2026-01-01T00:00:00Z","DatacenterID":3,"FirstWorkerID":1,"NextWorkerID":2,` +
-		`"Fence":9223372036854775805,"Token":"M","Identity":"J"},` +
-		`"Rows":{"1":{"WorkerID":1,"Version":2,"Fence":9223372036854775806,"Token":"T","Owner":"ö \u003c\u003e","Holder":"H","Identity":"I",` +
-		`"Expires":"2026-11-21T01:02:03.000000004Z"}}}`
-	writeFile(t, frame([]byte(body)), dir, "state.json")
-	writeFile(t, []byte(id), dir, "lock")
-	s := fileassigner.LeaseStore(dir)
-	meta, err := s.LoadMeta(t.Context())
-	if want := (leasestore.Meta{
-		Version: 4, Namespace: "N", Layout: bitsalloc.Default(), Epoch: bitsalloc.DefaultEpoch(), DatacenterID: 3, FirstWorkerID: 1, NextWorkerID: 2,
-		Fence: 9223372036854775805, Token: "M", Identity: "J",
-	}); err != nil || meta != want {
-		t.Errorf("meta %+v, %v; want %+v", meta, err, want)
-	}
-	if got, want := stores.Load(t, s, 1), (leasestore.Row{
-		WorkerID: 1, Version: 2, Fence: 9223372036854775806, Token: "T", Owner: "ö <>", Holder: "H", Identity: "I",
-		Expires: time.Date(2026, time.November, 21, 1, 2, 3, 4, time.UTC),
-	}); got != want {
-		t.Errorf("row %+v, want %+v", got, want)
 	}
 }

@@ -1,6 +1,7 @@
 package fileassigner_test
 
 import (
+	"crypto/rand"
 	"errors"
 	"os"
 	"path/filepath"
@@ -120,17 +121,12 @@ func copyFolder(t *testing.T, to, from string) {
 	}
 }
 
-func TestCopiedFolderHasAnotherIdentity(t *testing.T) {
-	dir, row := heldFolder(t)
-	copied := filepath.Join(diskFolder(t), "copy")
-	copyFolder(t, copied, dir)
-	original, other := statusOf(t, dir).Identity, statusOf(t, copied).Identity
-	if original != row.Identity || original == "" || other == original {
-		t.Errorf("identity %q, a row has %q, and the copy %q", original, row.Identity, other)
-	}
-	if got := stores.Load(t, fileassigner.LeaseStore(copied), row.WorkerID); got != row {
-		t.Errorf("the copy has row %+v, want %+v", got, row)
-	}
+func TestCopiedFolderIsQuarantined(t *testing.T) {
+	dir, copied := diskFolder(t), filepath.Join(diskFolder(t), "copy")
+	stores.ACopyIsQuarantined(t, fileassigner.LeaseStore(dir), func() leasestore.Store {
+		copyFolder(t, copied, dir)
+		return fileassigner.LeaseStore(copied)
+	})
 }
 
 func statusOf(t *testing.T, dir string) leasestore.Status {
@@ -157,17 +153,31 @@ func TestFolderMustExist(t *testing.T) {
 	wantError(t, "", os.ErrNotExist)
 }
 
-// Two folders with one lock file have one identity and two states.
-func TestLockFileWithASecondPathIsRefused(t *testing.T) {
-	dir, _ := heldFolder(t)
-	if err := os.Link(filepath.Join(dir, "lock"), filepath.Join(diskFolder(t), "lock")); err != nil {
+// Two folders with one lock file have one identity and two states, and a reboot empties a folder in
+// memory.
+func TestFolderWithAFaultIsRefusedUnlessAllowed(t *testing.T) {
+	linked, memory := diskFolder(t), "/dev/shm/"+rand.Text()
+	statusOf(t, linked) // makes the lock file
+	if err := os.Link(filepath.Join(linked, "lock"), filepath.Join(diskFolder(t), "lock")); err != nil {
 		t.Fatal(err)
 	}
-	_, errLease := assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	_, errSegment := fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{}).Advance(t.Context(), "orders", 1)
-	for _, err := range []error{errLease, errSegment} {
-		if !errors.Is(err, leasestore.ErrNotDurable) || !strings.Contains(err.Error(), "the file lock has 2 hard links") {
-			t.Errorf("%v, want ErrNotDurable that names the links", err)
+	faults := map[string]string{linked: "the file lock has 2 hard links"}
+	if os.Mkdir(memory, 0o700) == nil {
+		defer func() { _ = os.RemoveAll(memory) }()
+		faults[memory] = "tmpfs"
+	}
+	for dir, fault := range faults {
+		for _, allow := range []bool{false, true} {
+			_, errLease := assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{AllowUndurable: allow}).Assign(t.Context(), assignertest.Domain())
+			r, errSegment := fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{AllowUndurable: allow}).Advance(t.Context(), "a", 1)
+			for _, err := range []error{errLease, errSegment} {
+				if refused := errors.Is(err, leasestore.ErrNotDurable) && strings.Contains(err.Error(), fault); refused == allow || (err == nil) != allow {
+					t.Errorf("with AllowUndurable %v: %v, want ErrNotDurable with %q otherwise", allow, err, fault)
+				}
+			}
+			if allow && r.First != 1 {
+				t.Errorf("range %v, want 1: a call that was refused has moved the counter", r)
+			}
 		}
 	}
 }

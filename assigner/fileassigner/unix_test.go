@@ -21,16 +21,6 @@ import (
 	"github.com/uidring/uidring/internal/test/stores"
 )
 
-func TestFilesArePrivate(t *testing.T) {
-	dir, _ := heldFolder(t)
-	for _, name := range []string{"lock", "state.json"} {
-		info, err := os.Stat(filepath.Join(dir, name))
-		if err != nil || info.Mode() != 0o600 {
-			t.Errorf("%s has mode %v, %v; want 0600", name, info.Mode(), err)
-		}
-	}
-}
-
 // A process that is stopped within an operation keeps the lock.
 func TestHeldLockEndsWithTheContext(t *testing.T) {
 	dir, row := heldFolder(t)

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/k8sassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/stores"
@@ -46,14 +44,7 @@ func deletedRowIsNotCreatedAgain(t *testing.T, k *kubernetes) {
 func renewalTakesFourRequests(t *testing.T, k *kubernetes) {
 	var requests atomic.Int64
 	s := k8sassigner.LeaseStore(k.cluster(t, func(*http.Request) { requests.Add(1) }), namespace)
-	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if err != nil {
-		t.Fatal(err)
-	}
-	requests.Store(0)
-	if err := l.Renew(t.Context(), l.Grant().Limit, l.Grant().Limit+1); err != nil || requests.Load() != 4 {
-		t.Errorf("%d requests, %v; want 4", requests.Load(), err)
-	}
+	stores.RenewalTakes(t, s, 4, requests.Load)
 }
 
 // A tool that copies objects to another cluster, or back into this one, creates them anew.

@@ -53,16 +53,8 @@ func TestStore(t *testing.T) {
 
 func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	stores.Fail(t, k8sassigner.LeaseStore(k8sassigner.Cluster{}, ""), "Client is required", `URL ""`, `Namespace ""`, `namespace ""`)
-	for url, want := range map[string]string{
-		"https://me:hunter2@host":     `URL "https://me:xxxxx@host"`,
-		"https://me:hunter2@host\x7f": `URL "…"`,
-		"https://host/?token=hunter2": "no user, query or fragment",
-		"host:443":                    `URL "host:443"`,
-	} {
-		stores.Fail(t, k8sassigner.LeaseStore(k8sassigner.Cluster{Client: http.DefaultClient, URL: url, Namespace: "ids"}, "orders"), want)
-	}
-	cluster := k8sassigner.Cluster{Client: http.DefaultClient, URL: "https://127.0.0.1:1/prefix", Namespace: "Ids"}
-	stores.Fail(t, k8sassigner.LeaseStore(cluster, "a/b"), `Namespace "Ids", allowed: the name of a Kubernetes namespace`, `namespace "a/b", allowed: 1 to 64`)
+	cluster := k8sassigner.Cluster{Client: http.DefaultClient, URL: "https://me:hunter2@host", Namespace: "Ids"}
+	stores.Fail(t, k8sassigner.LeaseStore(cluster, "a/b"), `URL "https://me:xxxxx@host"`, `Namespace "Ids", allowed: the name of a Kubernetes namespace`, `namespace "a/b", allowed: 1 to 64`)
 }
 
 func TestInClusterOutsideAPodIsAnError(t *testing.T) {

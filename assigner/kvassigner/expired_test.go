@@ -30,8 +30,10 @@ func newCrowd(t *testing.T, first, rows int64, free func(int64) bool) (*crowd, l
 	return c, s
 }
 
-func (c *crowd) List(_ context.Context, prefix string) (entries []kvassigner.Entry, err error) {
-	c.lists = append(c.lists, prefix)
+func (c *crowd) List(ctx context.Context, prefix string) (entries []kvassigner.Entry, err error) {
+	if err := c.enter(ctx, "list", func() { c.lists = append(c.lists, prefix) }); err != nil {
+		return nil, err
+	}
 	var block int64
 	if _, err := fmt.Sscanf(prefix, "worker/"+namespace+"/%d/", &block); err != nil {
 		return nil, err
@@ -115,21 +117,12 @@ func TestExpiredBeginsAtDifferentRows(t *testing.T) {
 	}
 }
 
-type noList struct{ *crowd }
-
-func (noList) List(context.Context, string) ([]kvassigner.Entry, error) { return nil, errDown }
-
-type noStatus struct{ *crowd }
-
-func (noStatus) Status(context.Context) (leasestore.Status, error) {
-	return leasestore.Status{}, errDown
-}
-
 func TestExpiredFailsWithItsReads(t *testing.T) {
-	c, _ := newCrowd(t, 0, 10, func(int64) bool { return true })
-	for _, kv := range []kvassigner.KV{noList{c}, noStatus{c}} {
-		if got, err := kvassigner.LeaseStore(kv, namespace).Expired(t.Context(), 1); got != nil || !errors.Is(err, errDown) {
-			t.Errorf("%T: rows %+v, %v; want the error", kv, got, err)
+	for _, call := range []string{"list", "status"} {
+		c, _ := newCrowd(t, 0, 10, func(int64) bool { return true })
+		c.fails = call
+		if got, err := kvassigner.LeaseStore(c, namespace).Expired(t.Context(), 1); got != nil || !errors.Is(err, errDown) {
+			t.Errorf("%s fails: rows %+v, %v; want the error", call, got, err)
 		}
 	}
 }

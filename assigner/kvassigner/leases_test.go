@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -53,6 +54,9 @@ func TestSegmentSourceConforms(t *testing.T) {
 		if r, err := kvassigner.SegmentSource(m).Advance(t.Context(), "a", 10); err != nil || r.First != 10*i+1 || r.Last != 10*i+10 {
 			t.Errorf("range %v, %v with writes that are sent twice, want it to begin at %d", r, err, 10*i+1)
 		}
+	}
+	if r, err := kvassigner.SegmentSource(m).Advance(t.Context(), "b", math.MaxInt64); err != nil || r.Last != math.MaxInt64 {
+		t.Errorf("range %v, %v, want all IDs", r, err)
 	}
 }
 

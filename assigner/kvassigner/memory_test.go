@@ -20,6 +20,7 @@ type memory struct {
 	before func(key string) // called before each write
 
 	down  bool     // under the lock of the bucket, as the others
+	fails string   // the call that fails while others do not
 	looks int      // calls of Status
 	lists []string // the prefixes of all calls of List
 }
@@ -29,13 +30,13 @@ func (m *memory) String() string { return "memory at ram:1" }
 func newMemory() *memory { return &memory{bucket: newBucket(), now: time.Now} }
 
 // enter returns an error that hides the end of the context, as a client may.
-func (m *memory) enter(ctx context.Context, note func()) error {
+func (m *memory) enter(ctx context.Context, call string, note func()) error {
 	if ctx.Err() != nil {
 		return errors.New("request failed")
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.down {
+	if m.down || m.fails == call {
 		return errDown
 	}
 	note()
@@ -43,7 +44,7 @@ func (m *memory) enter(ctx context.Context, note func()) error {
 }
 
 func (m *memory) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
-	if err := m.enter(ctx, func() {}); err != nil {
+	if err := m.enter(ctx, "get", func() {}); err != nil {
 		return nil, "", err
 	}
 	return m.bucket.Get(ctx, key)
@@ -53,7 +54,7 @@ func (m *memory) Put(ctx context.Context, key string, value []byte, revision str
 	if m.before != nil {
 		m.before(key)
 	}
-	if err := m.enter(ctx, func() {}); err != nil {
+	if err := m.enter(ctx, "put", func() {}); err != nil {
 		return false, err
 	}
 	ok, err = m.bucket.Put(ctx, key, value, revision)
@@ -61,14 +62,14 @@ func (m *memory) Put(ctx context.Context, key string, value []byte, revision str
 }
 
 func (m *memory) List(ctx context.Context, prefix string) (entries []kvassigner.Entry, err error) {
-	if err := m.enter(ctx, func() { m.lists = append(m.lists, prefix) }); err != nil {
+	if err := m.enter(ctx, "list", func() { m.lists = append(m.lists, prefix) }); err != nil {
 		return nil, err
 	}
 	return m.bucket.List(ctx, prefix)
 }
 
 func (m *memory) Status(ctx context.Context) (status leasestore.Status, err error) {
-	if err := m.enter(ctx, func() { m.looks++ }); err != nil {
+	if err := m.enter(ctx, "status", func() { m.looks++ }); err != nil {
 		return status, err
 	}
 	status.Identity = "memory"

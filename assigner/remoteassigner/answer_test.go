@@ -14,8 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/remoteassigner"
@@ -309,20 +307,10 @@ func (c counted) Read(b []byte) (int, error) {
 // The number is in docs/IDENTITY.md.
 func TestRenewTakesThreeRequests(t *testing.T) {
 	handler, _ := serveFile(t)
-	var requests []string
+	var requests atomic.Int64
 	s := remote(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		requests = append(requests, r.URL.Path)
+		requests.Add(1)
 		handler.ServeHTTP(w, r)
 	}))
-	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if err != nil {
-		t.Fatal(err)
-	}
-	requests = nil
-	if err := l.Renew(t.Context(), l.Grant().Limit, l.Grant().Limit+1); err != nil {
-		t.Fatal(err)
-	}
-	if len(requests) != 3 {
-		t.Errorf("%q, want 3 requests", requests)
-	}
+	stores.RenewalTakes(t, s, 3, requests.Load)
 }

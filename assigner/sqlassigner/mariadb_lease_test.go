@@ -63,7 +63,7 @@ func TestClaimOnMariaDBReadsFewRowsOfALargeNamespace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db, _ := mariaDB(testserver.MariaDB(t)).Applied(t)
 			storetest.Assign(t, storetest.Leased(db)) // the meta row, and worker 0
-			storetest.Exec(t, db, fmt.Sprintf("INSERT INTO WORKER_LEASE SELECT NAMESPACE, seq, 1, 1, IF(seq %% 10 < %d, 'T', ''), 'pid 4711', "+
+			storetest.Exec(t, db, fmt.Sprintf("INSERT INTO WORKER_LEASE SELECT NAMESPACE, seq, 1, 1, 1, IF(seq %% 10 < %d, 'T', ''), 'pid 4711', "+
 				"'pid 4711', SERVER_ID, IF(seq %% 10 < %d, '2099-01-01', '2026-01-01'), 1 FROM WORKER_LEASE_META, seq_1_to_%d", held, held, n),
 				fmt.Sprintf("UPDATE WORKER_LEASE_META SET NEXT_WORKER_ID = %d", n+1), "ANALYZE TABLE WORKER_LEASE")
 			const reads = "SELECT SUM(VARIABLE_VALUE) FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME LIKE 'Handler_read_%'"

@@ -37,21 +37,6 @@ func connectOver(t *testing.T, server *testserver.Server, hook zk.Dialer) *zk.Co
 	return conn
 }
 
-// remove deletes a znode and all below it, and fails the test if there is none.
-func remove(t *testing.T, conn *zk.Conn, path string) {
-	t.Helper()
-	names, _, err := conn.Children(path)
-	if err != nil {
-		t.Fatalf("children of %s: %v", path, err)
-	}
-	for _, name := range names {
-		remove(t, conn, path+"/"+name)
-	}
-	if err := conn.Delete(path, -1); err != nil {
-		t.Fatalf("delete %s: %v", path, err)
-	}
-}
-
 // namespaces returns a func that opens empty namespaces on some servers.
 func namespaces(t *testing.T, servers ...*testserver.Server) func(t *testing.T) assignertest.StoreFixture {
 	b := stores.Backend{

@@ -24,7 +24,9 @@ func TestStatusKnowsTheStoreByTheBirthOfItsClock(t *testing.T) {
 	})
 
 	// The documented way to have a restore noticed.
-	remove(t, conn, "/uidring/clock")
+	if err := conn.Delete("/uidring/clock", -1); err != nil {
+		t.Fatal(err)
+	}
 	s = zkassigner.LeaseStore(conn, "orders", zkassigner.Config{})
 	if got := stores.Status(t, s); got.Identity == identity {
 		t.Errorf("identity %q, although the clock was deleted", got.Identity)

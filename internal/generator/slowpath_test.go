@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/internal/generator"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A caller that has found no ID tries again before it waits: the block may have been put meanwhile.
@@ -28,5 +29,38 @@ func TestABlockPutJustBeforeTheWaitIsNotMissed(t *testing.T) {
 	cancel()
 	if id, err := p.NextContext(ctx, one); id != 1 || err != nil {
 		t.Errorf("NextContext = %d, %v, want the ID", id, err)
+	}
+}
+
+func TestReserveReturnsZerosWithoutAnID(t *testing.T) {
+	errEmpty := errors.New("empty")
+	p := generator.SlowPath{
+		Refill:   func(context.Context) error { return errEmpty },
+		Rejected: func(err error) error { return err },
+	}
+	for n, want := range map[int]error{-1: nil, 0: nil, 1: errEmpty} {
+		if first, got, err := p.Reserve(n, func(int) (int64, int, bool) { return 7, 7, false }); first != 0 || got != 0 || err != want {
+			t.Errorf("Reserve(%d) = %d, %d, %v, want zeros and %v", n, first, got, err, want)
+		}
+	}
+}
+
+// Goroutines that wait and wake use the channel of the Notifier at once.
+func TestNotifierIsUsedByManyGoroutines(t *testing.T) {
+	var n generator.Notifier
+	testkit.Together(8, func(int) {
+		for range 1000 {
+			changed := n.Wait()
+			n.Wake()
+			<-changed
+		}
+	})
+}
+
+func TestCheckerAddsNoNilError(t *testing.T) {
+	var c generator.Checker
+	c.Add("Layout", 1, nil)
+	if err := c.Err(); err != nil {
+		t.Errorf("Err = %v, want nil", err)
 	}
 }

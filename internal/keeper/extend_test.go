@@ -46,6 +46,9 @@ func TestUsedIsWithinTheGrantsSoFar(t *testing.T) {
 		r.Extend(470)
 		synctest.Wait()
 		same(t, r.Read(), "45s renew 1, 450 to 460", "45s renew 1, 500 to 1099511627776")
+		if half := r.Current().Half; half != 470 {
+			t.Errorf("Half %d, want the limit, 470", half)
+		}
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
@@ -76,6 +79,27 @@ func TestPositionBeyondTheGrantIsNoPace(t *testing.T) {
 		if _, lasts := r.Window(); lasts != 90*time.Second {
 			t.Errorf("the window lasts %v, want 1m30s", lasts)
 		}
+		r.ahead.Store(40)
+		r.Extend(111)
+		time.Sleep(10 * time.Second)
+		if h := r.Current(); h.Limit != 120 || h.Half != 80 {
+			t.Errorf("Limit %d, Half %d, want 120, 80", h.Limit, h.Half)
+		}
+	})
+}
+
+// What a renewal has granted may be used.
+func TestUsedFollowsTheLimit(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		r.open(t)
+		r.Read()
+		for _, used := range []int64{90, 190} {
+			r.used.Store(used)
+			r.Extend(used + 110)
+			synctest.Wait()
+		}
+		same(t, r.Read(), "0s renew 0, 90 to 200", "0s renew 0, 190 to 300")
 	})
 }
 

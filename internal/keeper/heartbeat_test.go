@@ -1,9 +1,11 @@
 package keeper_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,35 +24,69 @@ import (
 
 // A renewal comes before the lease expires, and before the clock is half way to the limit.
 func TestLeaseIsRenewedInTime(t *testing.T) {
+	const fenced, lossy = assigner.GuaranteeFenced, assigner.GuaranteeLossy
 	for name, row := range map[string]struct {
-		within time.Duration
-		limit  int64
-		want   time.Duration
+		within    time.Duration
+		unit      time.Duration
+		limit     int64
+		used      int64
+		guarantee assigner.Guarantee
+		want      time.Duration
 	}{
-		"by the heartbeat":        {0, assigner.Unlimited, 45 * time.Second},
-		"before it expires":       {10 * time.Second, assigner.Unlimited, 10 * time.Second},
-		"not without a pause":     {1, assigner.Unlimited, 100 * time.Millisecond},
-		"half way to the limit":   {0, 40, 20 * time.Second},
-		"by the heartbeat, there": {0, 400, 45 * time.Second},
+		"by the heartbeat":        {0, time.Second, assigner.Unlimited, 0, fenced, 45 * time.Second},
+		"before it expires":       {10 * time.Second, time.Second, assigner.Unlimited, 0, fenced, 10 * time.Second},
+		"not without a pause":     {1, time.Second, assigner.Unlimited, 0, fenced, 100 * time.Millisecond},
+		"half way to the limit":   {0, time.Second, 40, 0, fenced, 20 * time.Second},
+		"by the heartbeat, there": {0, time.Second, 400, 0, fenced, 45 * time.Second},
+		"in short units":          {0, time.Millisecond, 40, 0, fenced, 100 * time.Millisecond},
+		"at the limit":            {0, time.Second, 40, 40, fenced, 45 * time.Second},
+		"lossy":                   {0, time.Second, 40, 0, lossy, 20 * time.Second},
+		"lossy, at the limit":     {0, time.Second, 40, 40, lossy, time.Second}, // the store's clock moves it
+		"lossy, and expires":      {500 * time.Millisecond, time.Second, 40, 40, lossy, 500 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.store.Within = row.within
 				r.assign = func(context.Context, int) (assigner.Grant, error) {
-					return assigner.Grant{WorkerID: r.first, First: 1, Limit: row.limit}, nil
+					return assigner.Grant{WorkerID: r.first, First: 1, Limit: row.limit, Guarantee: row.guarantee}, nil
 				}
-				r.open(t)
+				r.used.Store(row.used)
+				cfg := r.settings()
+				cfg.Layout.Unit = row.unit
+				r.openWith(t, cfg)
 				r.Read()
 				changed := r.Changed()
 				time.Sleep(row.want)
 				synctest.Wait()
-				same(t, r.Read(), fmt.Sprintf("%v renew 0, 0 to 0", row.want))
-				if changed != r.Changed() {
-					t.Error("the generator was woken for the same limit")
+				same(t, r.Read(), fmt.Sprintf("%v renew 0, %d to %d", row.want, row.used, row.used))
+				if renewals, _ := r.counts(); renewals != 1 || changed != r.Changed() {
+					t.Errorf("%d renewals, want 1, and the generator is not woken for the same limit", renewals)
 				}
 			})
 		})
 	}
+}
+
+// A bare assigner's leases have none of the methods that a lease may have.
+type bare struct{ assigner.Assigner }
+
+func (b bare) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
+	l, err := b.Assigner.Assign(ctx, d)
+	return struct{ assigner.Lease }{l}, err
+}
+
+func TestLeaseMayLackTheOptionalMethods(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		s := r.settings()
+		s.Assigner = bare{&r.store}
+		r.openWith(t, s)
+		r.Read()
+		time.Sleep(45 * time.Second)
+		synctest.Wait()
+		r.Invalidate()
+		synctest.Wait()
+		same(t, r.Read(), "45s renew 0, 0 to 0", "45s ended", "45s INFO worker ID invalidated", "45s INFO worker ID assigned", "45s assigned 1")
+	})
 }
 
 // The store takes almost as long as it may, or never answers. No two renewals are more than a
@@ -66,6 +102,9 @@ func TestLeaseIsRenewedOnceAMinute(t *testing.T) {
 				r.renew = func(ctx context.Context, _ *assigner.Grant, _, _ int64) error {
 					if gap := time.Since(last); gap > time.Minute || time.Since(answered) < 50*time.Millisecond {
 						t.Errorf("a renewal began %v after the last one, and %v after its answer", gap, time.Since(answered))
+					}
+					if end, _ := ctx.Deadline(); time.Until(end) != min(timeout, 15*time.Second) {
+						t.Errorf("a renewal may take %v", time.Until(end))
 					}
 					calls, last = calls+1, time.Now()
 					defer func() { answered = time.Now() }()
@@ -187,6 +226,27 @@ level=INFO msg="worker ID assigned" library=uidring worker=4 datacenter=0 guaran
 level=WARN msg="worker ID not released" worker=4 error="connection refused"
 level=INFO msg="worker ID assigned" library=uidring worker=5 datacenter=0 guarantee=fresh layout=28/0/30/5@1s ends=2034-07-04
 level=INFO msg="worker ID released" worker=5`, "\n")...)
+	})
+}
+
+// A handler that writes JSON gets words, too.
+func TestRecordsHaveWordsInJSON(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		var log bytes.Buffer
+		s := r.settings()
+		s.Logger = slog.New(slog.NewJSONHandler(&log, nil))
+		r.store.Named = "orders"
+		s.AssignTimeout = time.Millisecond // which is allowed
+		fence(r)
+		r.renew = func(context.Context, *assigner.Grant, int64, int64) error { return errors.New("store is down") }
+		r.openWith(t, s)
+		time.Sleep(45 * time.Second)
+		synctest.Wait()
+		for _, want := range []string{`"guarantee":"fenced"`, `"layout":"28/0/30/5@1s"`, `"namespace":"orders"`, `"ids_for":"1m40s"`} {
+			if !strings.Contains(log.String(), want) {
+				t.Errorf("record %s, want %s", log.String(), want)
+			}
+		}
 	})
 }
 

@@ -99,6 +99,10 @@ func (r *rig) hooks() keeper.Hooks {
 			if r.ended != nil {
 				r.ended()
 			}
+			if r.Current() != nil { // until Ended has returned, the generator composes IDs under Current
+				r.Note("ended too early")
+				return
+			}
 			r.Note("ended")
 		},
 	}
@@ -120,10 +124,12 @@ func (r *rig) open(t *testing.T) {
 	r.openWith(t, r.settings())
 }
 
-// openWith is open with settings that the test has changed.
+// openWith is open with settings that the test has changed. The context of the start ends with it.
 func (r *rig) openWith(t *testing.T, s keeper.Settings) {
 	t.Helper()
-	if err := r.startIn(t.Context(), s); err != nil {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	if err := r.startIn(ctx, s); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() })

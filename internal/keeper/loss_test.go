@@ -13,17 +13,9 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
-
-// lose is a Renew that finds the row of the first worker ID gone.
-func lose(r *rig) {
-	r.renew = func(_ context.Context, g *assigner.Grant, _, _ int64) error {
-		if g.WorkerID == r.first {
-			return fmt.Errorf("%w: row 1 has vanished", assigner.ErrWorkerRowLost)
-		}
-		return nil
-	}
-}
 
 // An ending is how a lease on the deltas 1 to 100 ends, when the generator has used those up to 50.
 type ending struct {
@@ -102,6 +94,9 @@ func TestGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T)
 				if h := r.Current(); h == nil || h.Generation != 2 || h.WorkerID == r.first || h.Limit < 1000 || h != r.Latest() {
 					t.Errorf("Current = %+v, want another lease", h)
 				}
+				if lines := strings.Join(r.Read(), "\n"); strings.Contains(lines, "kept") {
+					t.Errorf("the worker ID is lost, and events say that it was kept:\n%s", lines)
+				}
 			})
 		})
 	}
@@ -159,8 +154,8 @@ func TestCloseInTheMiddleOfALoss(t *testing.T) {
 				t.Error(err)
 			}
 			lines := strings.Join(r.Read(), "\n")
-			if n := r.store.Releases.Load(); n != want || strings.Contains(lines, "release 0") {
-				t.Errorf("%d releases, want %d, and never of the lost one:\n%s", n, want, lines)
+			if n := r.store.Releases.Load(); n != want || strings.Contains(lines, "release 0") || strings.Contains(lines, "failed") {
+				t.Errorf("%d releases, want %d, never of the lost one, and no failure:\n%s", n, want, lines)
 			}
 		})
 	}
@@ -200,5 +195,175 @@ func TestRequestsAfterALossDoNotHammerTheStore(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// The funcs of Trace panic. They ask the keeper before.
+func TestPanicsOfTraceAreRecovered(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		s := r.settings()
+		ask := func(name string) {
+			r.Window()
+			panic(name)
+		}
+		s.Trace = keeper.Trace{
+			LeaseAssigned: func(assigner.Grant) { ask("LeaseAssigned") },
+			LeaseLost:     func(int64, error) { ask("LeaseLost") },
+			RenewFailed:   func(error) { ask("RenewFailed") },
+			LeaseKept:     func(int64) { ask("LeaseKept") },
+		}
+		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
+			switch r.store.Renewals.Load() {
+			case 1:
+				return errors.New("ouch")
+			case 3:
+				return assigner.ErrWorkerRowLost
+			}
+			return nil
+		}
+		r.openWith(t, s)
+		time.Sleep(3 * time.Minute)
+		if h := r.Current(); h == nil || h.WorkerID != r.first+1 {
+			t.Errorf("Current = %+v, want the second lease", h)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		log := strings.Join(r.Read(), "\n")
+		for _, name := range []string{"LeaseAssigned", "LeaseLost", "RenewFailed", "LeaseKept"} {
+			if !strings.Contains(log, "ERROR panic in Trace."+name) {
+				t.Errorf("the panic of %s is not in the log", name)
+			}
+		}
+	})
+}
+
+// A renewal that returns another worker ID has lost the lease.
+func TestRenewalOfAnotherWorkerIDIsALoss(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		r.renew = func(_ context.Context, g *assigner.Grant, _, _ int64) error {
+			g.WorkerID++
+			return nil
+		}
+		r.open(t)
+		r.Read()
+		r.Extend(101)
+		synctest.Wait()
+		same(t, r.Read()[:4], "0s renew 0, 0 to 101", "0s ended", "0s ERROR worker ID lost", "0s lost 0")
+	})
+}
+
+// Assign may be under way at each call of Invalidate; the race detector watches.
+func TestInvalidateBesideAssign(t *testing.T) {
+	r := newRig()
+	r.open(t)
+	for range 1000 {
+		r.Invalidate()
+	}
+	for changed := r.Changed(); r.Current() == nil; changed = r.Changed() {
+		<-changed
+	}
+}
+
+// A lease without a fence leaves no grant to use up.
+func TestUnfencedLeaseEndsWithItsLoss(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		refuse(r, 1, errors.New("store is down"))
+		r.renew = func(context.Context, *assigner.Grant, int64, int64) error { return assigner.ErrWorkerRowLost }
+		r.open(t)
+		r.Read()
+		time.Sleep(45 * time.Second)
+		synctest.Wait()
+		same(t, r.Read()[:4], "45s renew 0, 0 to 0", "45s ended", "45s ERROR worker ID lost", "45s lost 0")
+	})
+}
+
+// An assigner that keeps a record of its leases refuses another one until the first is abandoned.
+func TestLeaseIsAbandonedOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.store.OnAbandon = func(g assigner.Grant) { r.Note("abandon %d", g.WorkerID-r.first) }
+		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
+			r.Note("assign")
+			if n > 1 {
+				return assigner.Grant{}, errors.New("store is down")
+			}
+			return r.fresh(n), nil
+		}
+		r.open(t)
+		r.Read()
+		r.Invalidate()
+		synctest.Wait()
+		same(t, r.Read()[2:], "0s abandon 0", "0s assign", "0s INFO worker ID assigned", "0s assigned 1")
+		r.ended = func() { // Close is called before the keeper wakes up
+			r.ended = nil
+			if err := r.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		r.Invalidate()
+		same(t, r.Read(), "0s ended", "0s abandon 1", "0s ended", "0s INFO worker ID invalidated")
+	})
+}
+
+// A lease that is being taken or renewed when Invalidate is called may be older than the copy of
+// the process.
+func TestInvalidateReachesACallInProgress(t *testing.T) {
+	for call, failure := range map[string]error{"Assign": nil, "Renew": nil, "lost Renew": assigner.ErrWorkerRowLost} {
+		bubble(t, func(t *testing.T, r *rig) {
+			fence(r)
+			extend := call != "Assign"
+			give, raise := r.assign, r.renew
+			r.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+				return errors.Join(raise(ctx, g, used, want), failure)
+			}
+			r.assign = func(ctx context.Context, n int) (assigner.Grant, error) {
+				if n == 1 {
+					time.Sleep(time.Second)
+				}
+				return give(ctx, n)
+			}
+			renewSlowly(r)
+			r.open(t)
+			want := int64(2)
+			if extend {
+				r.Extend(120)
+				want = 1
+			} else {
+				r.Invalidate()
+			}
+			time.Sleep(500 * time.Millisecond)
+			r.Invalidate()
+			time.Sleep(5 * time.Second)
+			if h := r.Current(); h == nil || h.WorkerID != r.first+want {
+				t.Errorf("%s: Current = %+v, want worker ID %d of the test", call, h, want)
+			}
+			lines := strings.Join(r.Read(), "\n")
+			if !extend && strings.Contains(lines, "1s assigned 1") || strings.Contains(lines, "lost") || strings.Contains(lines, "failed") {
+				t.Errorf("%s: events %s, want nothing of the dropped lease", call, lines)
+			}
+		})
+	}
+}
+
+// TestNoLeaseIsTakenBeforeTheOldOneHasEnded wakes the keeper in the middle of Invalidate, while a
+// padding pass may still use the old worker ID. It runs in real time: a goroutine at a mutex stops
+// a bubble's clock.
+func TestNoLeaseIsTakenBeforeTheOldOneHasEnded(t *testing.T) {
+	r := newRig()
+	r.open(t)
+	r.ended = func() {
+		r.Extend(1 << 20)
+		testkit.Yield()
+		if n := r.store.Assigns.Load(); n != 1 {
+			t.Errorf("%d leases taken, want the first alone", n)
+		}
+		r.ended = nil // not at Close
+	}
+	changed := r.Changed()
+	r.Invalidate()
+	<-changed
+	if h := r.Current(); h.WorkerID != r.first+1 {
+		t.Errorf("Current = %+v, want the second lease", h)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/bitsalloc"
 )
 
 // A retry is an error of an assigner that passes.
@@ -91,7 +92,7 @@ func TestStartWaitsForEveryErrorThatPasses(t *testing.T) {
 	}{
 		"again and again":       {[]error{exhausted(20 * time.Second), exhausted(10 * time.Second), exhausted(time.Second)}, 31 * time.Second, 35 * time.Second, 1},
 		"at once is not at all": {[]error{exhausted(0), exhausted(-time.Hour), exhausted(math.MinInt64)}, 300 * time.Millisecond, 338 * time.Millisecond, 1},
-		"never is an hour":      {[]error{exhausted(math.MaxInt64)}, time.Hour, 68 * time.Minute, 1},
+		"never is an hour":      {[]error{exhausted(math.MaxInt64)}, time.Hour, time.Hour + 5*time.Second, 1},
 		"another kind": {[]error{exhausted(time.Second), struct{ *retry }{&retry{assigner.ErrQuarantined, time.Second}}, exhausted(time.Second)},
 			3 * time.Second, 3375 * time.Millisecond, 3},
 	} {
@@ -115,6 +116,41 @@ func TestStartWaitsForEveryErrorThatPasses(t *testing.T) {
 			}
 			if len(seen) < 15 {
 				t.Errorf("%d times in 20, want them spread", len(seen))
+			}
+		})
+	}
+}
+
+// A wait after the start is logged again, even if it is of the same kind as one in the start.
+func TestWaitAfterTheStartIsLogged(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		refusal := &retry{assigner.ErrQuarantined, time.Second}
+		refuse(r, 0, refusal)
+		r.open(t)
+		refuse(r, 2, refusal)
+		r.Invalidate()
+		synctest.Wait()
+		if n := len(warnings(r)); n != 2 {
+			t.Errorf("%d log records of waits, want one in the start and one after it", n)
+		}
+	})
+}
+
+// The clock of a lease goes on from the reading of Assign, or from the clock of the lease before if
+// that is ahead.
+func TestClockOfALeaseDoesNotGoBack(t *testing.T) {
+	for skew, want := range map[time.Duration]time.Duration{time.Hour: time.Hour, -time.Hour: 0} {
+		bubble(t, func(t *testing.T, r *rig) {
+			cfg := r.settings()
+			clock, by := cfg.Now, time.Duration(0)
+			cfg.Now = func() time.Time { return clock().Add(by) }
+			r.openWith(t, cfg)
+			before := r.Current().Clock.Now()
+			by = skew
+			r.Invalidate()
+			synctest.Wait()
+			if h := r.Current(); h.Clock.Now().Sub(before) != want || h.Delta != int64(skew/time.Second) {
+				t.Errorf("with a clock that is %v ahead, the lease is at %v, delta %d, want %v ahead", skew, h.Clock.Now(), h.Delta, want)
 			}
 		})
 	}
@@ -171,4 +207,59 @@ func TestStartFails(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestCurrentUnitCountsAsUsedByAnEarlierProcess(t *testing.T) {
+	for name, row := range map[string]struct {
+		grant assigner.Grant
+		first int64
+	}{
+		"reusable": {assigner.Grant{First: 1, Limit: assigner.Unlimited, Reusable: true}, 61},
+		"ahead":    {assigner.Grant{First: 500, Limit: assigner.Unlimited, Reusable: true}, 500},
+		"fresh":    {assigner.Grant{First: 1, Limit: assigner.Unlimited}, 1},
+		"fenced":   {assigner.Grant{First: 40, Limit: 100, Reusable: true}, 40},
+		"a fence":  {assigner.Grant{First: 80, Limit: 101, Reusable: true}, 80},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				row.grant.WorkerID = r.first
+				r.assign = func(context.Context, int) (assigner.Grant, error) { return row.grant, nil }
+				cfg := r.settings()
+				// In a domain of its own the registry has no other worker IDs to begin above.
+				now, own := cfg.Now, ownDomain().Epoch
+				cfg.Now = func() time.Time { return now().Add(own.Sub(bitsalloc.DefaultEpoch())) }
+				cfg.Epoch = own
+				time.Sleep(time.Minute)
+				r.openWith(t, cfg)
+				if h := r.Current(); h.First != row.first || h.Delta != 60 {
+					t.Errorf("Current = %+v, want First %d, Delta 60", h, row.first)
+				} else if unused := max(h.First, 61); h.Fenced() && h.Half != unused-1+(h.Limit-unused+1)/2 {
+					t.Errorf("Current = %+v, want half of the deltas from %d on", h, unused)
+				}
+			})
+		})
+	}
+}
+
+// The wall clock goes on while a machine is suspended, and the monotonic clock stands still. A key
+// of Sticky may have had another holder meanwhile.
+func TestClockIsReadAfterAnAssignerThatDoesNotReadIt(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		cfg := r.settings()
+		clock, suspended := cfg.Now, time.Duration(0)
+		cfg.Now = func() time.Time { return clock().Add(suspended) }
+		r.assign = func(_ context.Context, nth int) (assigner.Grant, error) {
+			suspended += 10 * time.Minute
+			return assigner.Grant{WorkerID: r.first + int64(nth), First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
+		}
+		r.openWith(t, cfg)
+		if h := r.Current(); h.First != 601 || h.Delta != 600 {
+			t.Errorf("Current = %+v, want First 601, Delta 600", h)
+		}
+		r.Invalidate()
+		synctest.Wait()
+		if h := r.Current(); h.First != 1201 || h.Delta != 1200 {
+			t.Errorf("Current = %+v, want First 1201, Delta 1200", h)
+		}
+	})
 }

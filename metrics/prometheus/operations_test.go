@@ -75,7 +75,7 @@ func TestAlertsAreExplained(t *testing.T) {
 }
 
 // ofServe matches the metrics that uidring serve adds; a test of its own looks them up.
-var ofServe = regexp.MustCompile(`\buidring_(http|token|connections|certificate|build|store)_?`)
+var ofServe = regexp.MustCompile(`\buidring_(http|token|connections|certificate|build|store|horizon)_?`)
 
 // TestAlertsAndDashboardNameMetricsThatExist looks each name up, except for the metrics of uidring
 // serve.

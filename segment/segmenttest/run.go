@@ -15,7 +15,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -60,7 +59,6 @@ func Run(t *testing.T, f Fixture) {
 		{"ACallEndsWithItsContext", callEnds},
 		{"ACounterThatIsUsedUpSaysSo", usedUp},
 		{"RecoverSkipsAhead", recoverSkips},
-		{"GeneratorsShareACounter", generatorsShare},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.test(t, f, f.counter(t)) })
 	}
@@ -206,32 +204,4 @@ func recoverSkips(t *testing.T, f Fixture, name string) {
 			t.Errorf("after %v, and Recover above %d: range %v, which skips too much", before, above, r)
 		}
 	}
-}
-
-// generatorsShare takes IDs from several generators at once, and counts them.
-func generatorsShare(t *testing.T, f Fixture, name string) {
-	const generators, ids = 3, 4000
-	var all idset.Set
-	group, ctx := errgroup.WithContext(t.Context())
-	for range generators {
-		g, err := segment.New(segment.Config{Name: name, Source: f.Open(t), Step: 100, MaxStep: 400, Timeout: patience})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer g.Close()
-		group.Go(func() error {
-			for range ids {
-				id, err := g.NextContext(ctx)
-				if err != nil {
-					return err
-				}
-				all.Once(t, id)
-			}
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	f.checkLost(t, name, &all, generators*2*400)
 }

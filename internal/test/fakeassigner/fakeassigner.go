@@ -20,6 +20,7 @@ type Assigner struct {
 
 	Oldest *atomic.Int64 // the highest delta of SetOldest; nil: the leases do not have that method
 	Within time.Duration // RenewWithin of all leases; zero: an hour
+	Named  string        // Namespace of all leases
 
 	Assigns, Renewals, Releases atomic.Int64 // calls
 }
@@ -79,6 +80,9 @@ type agingLease struct{ *Lease }
 func (l *agingLease) SetOldest(delta int64) {
 	l.assigner.Oldest.Store(max(l.assigner.Oldest.Load(), delta))
 }
+
+// Namespace returns the namespace of the worker ID, see [assigner.Lease].
+func (l *Lease) Namespace() string { return l.assigner.Named }
 
 // Abandon reports that the holder has stopped using the lease, see [assigner.Domain].
 func (l *Lease) Abandon() {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
@@ -20,6 +21,15 @@ func (s *suite) closed(t *testing.T) {
 	var by atomic.Int64
 	g := s.open(t, keeper.Settings{Now: Skewed(&by), Trace: keeper.Trace{TakeRejected: func(err error) { t.Errorf("TakeRejected(%v)", err) }}})
 	f := next(t, g)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel() // which does not matter while there are IDs
+	for _, typed := range []func() (uidring.ID, error){g.NextID, func() (uidring.ID, error) { return g.NextIDContext(ended) }} {
+		id, err := typed()
+		if int64(id) <= f.ID {
+			t.Errorf("ID %d after %v", id, f)
+		}
+		f = Parse(t, g, int64(id), err)
+	}
 	worker, last := g.WorkerID(), s.Stats(g).LastDelta
 	if err := g.Close(); err != nil {
 		t.Fatal(err)
@@ -31,6 +41,9 @@ func (s *suite) closed(t *testing.T) {
 		}
 		if id, err := g.NextContext(t.Context()); id != 0 || !errors.Is(err, s.Errors.Closed) {
 			t.Errorf("NextContext = %d, %v, want %v", id, err, s.Errors.Closed)
+		}
+		if id, err := g.NextID(); id != 0 || !errors.Is(err, s.Errors.Closed) {
+			t.Errorf("NextID = %d, %v, want %v", id, err, s.Errors.Closed)
 		}
 		if n, err := g.Fill(make([]int64, 3)); n != 0 || !errors.Is(err, s.Errors.Closed) {
 			t.Errorf("Fill = %d, %v, want %v", n, err, s.Errors.Closed)
@@ -91,7 +104,7 @@ func (s *suite) closeWakes(t *testing.T) {
 func (s *suite) closeUnderLoad(t *testing.T) {
 	for range 20 {
 		g := s.open(t, keeper.Settings{Layout: bitsalloc.Snowflake()})
-		var seen idset.Set
+		var taken idset.Ledger
 		var closed atomic.Bool
 		testkit.Together(9, func(i int) {
 			if i == 0 {
@@ -102,26 +115,19 @@ func (s *suite) closeUnderLoad(t *testing.T) {
 				closed.Store(true)
 				return
 			}
-			for last := int64(0); ; {
+			next := g.Next
+			if i%2 == 0 {
+				next = func() (int64, error) { return g.NextContext(t.Context()) }
+			}
+			for {
 				late := closed.Load()
-				var id int64
-				var err error
-				if i%2 == 0 {
-					id, err = g.NextContext(t.Context())
-				} else {
-					id, err = g.Next()
+				err := taken.Next(t, next) // other errors pass
+				if err == nil && late {
+					t.Error("an ID after Close has returned")
 				}
-				switch {
-				case errors.Is(err, s.Errors.Closed):
-					return
-				case err != nil:
-					continue // it passes
-				case late || id <= last:
-					t.Errorf("ID %d after %d; after Close had returned: %v", id, last, late)
+				if late || errors.Is(err, s.Errors.Closed) {
 					return
 				}
-				last = id
-				seen.Once(t, id)
 			}
 		})
 	}

@@ -15,9 +15,11 @@ import (
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 )
 
-// eachMistake makes one mistake in each field that the packages share.
+// eachMistake makes one mistake in each field that the packages share, and four at once: none hides
+// another one.
 func (s *suite) eachMistake(t *testing.T) {
-	now := Start.AddDate(1, 0, 0)
+	now := Start.AddDate(1, 0, 0).In(time.FixedZone("", 3600))
+	others := []string{"Assigner nil", "AssignTimeout -1ns", "DatacenterID -1"}
 	for name, row := range map[string]struct {
 		spoil func(*Config)
 		is    error
@@ -27,13 +29,22 @@ func (s *suite) eachMistake(t *testing.T) {
 		"timeout":           {func(c *Config) { c.AssignTimeout = -time.Second }, s.Errors.InvalidConfig, []string{"AssignTimeout -1s", "at least 1ms"}},
 		"datacenter above":  {func(c *Config) { c.DatacenterID = 32 }, s.Errors.InvalidConfig, []string{"DatacenterID 32", "28/5/17/4@1s", "0 to 31"}},
 		"datacenter below":  {func(c *Config) { c.DatacenterID = -1 }, s.Errors.InvalidConfig, []string{"DatacenterID -1", "0 to 31"}},
-		"epoch to come":     {func(c *Config) { c.Epoch = now.Add(time.Millisecond) }, s.Errors.InvalidConfig, []string{"Epoch 2001-01-01 00:00:00.001", "not in the future"}},
+		"epoch to come":     {func(c *Config) { c.Epoch = now.Add(time.Millisecond) }, s.Errors.InvalidConfig, []string{"Epoch 2001-01-01 00:00:00.001 +0000 UTC", "not in the future; it is 2001-01-01 00:00:00 +0000 UTC"}},
 		"layout":            {func(c *Config) { c.Layout.Unit = 7 * time.Second }, bitsalloc.ErrInvalidLayout, []string{"Unit 7s", "divide one minute"}},
-		"epoch with µs":     {func(c *Config) { c.Epoch = c.Epoch.Add(time.Microsecond) }, bitsalloc.ErrInvalidLayout, []string{"epoch", "whole milliseconds"}},
+		"epoch with µs":     {func(c *Config) { c.Epoch = c.Epoch.Add(time.Microsecond).In(now.Location()) }, bitsalloc.ErrInvalidLayout, []string{"epoch", "whole milliseconds"}},
 		"layout at its end": {func(c *Config) { c.Layout.DeltaBits = 10 }, s.Errors.TimeExhausted, []string{"10/5/17/4@1s", "ends at ", "choose more DeltaBits or a later epoch"}},
 		"layout and epoch of Baidu": {func(c *Config) {
 			c.Layout, c.Epoch, c.Now = bitsalloc.Baidu(), time.Unix(1463673600, 0), time.Now
 		}, s.Errors.TimeExhausted, []string{"28/0/22/13@1s", "ends at 2024-11-20T13:24:16Z"}},
+		"four with the epoch": {func(c *Config) {
+			c.Settings = keeper.Settings{Epoch: Start.AddDate(100, 0, 0), DatacenterID: -1, AssignTimeout: -1}
+		}, s.Errors.InvalidConfig, append(others, "Epoch 2100")},
+		"four with the layout": {func(c *Config) {
+			c.Settings = keeper.Settings{Layout: bitsalloc.Layout{DeltaBits: 60, SequenceBits: 4, Unit: time.Second}, DatacenterID: -1, AssignTimeout: -1}
+		}, bitsalloc.ErrInvalidLayout, append(others, "= 64, allowed: at most 63")},
+		"four with the end": {func(c *Config) {
+			c.Settings = keeper.Settings{Epoch: Start.AddDate(-20, 0, 0), DatacenterID: -1, AssignTimeout: -1}
+		}, s.Errors.TimeExhausted, append(others, "ends at")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := &fakeassigner.Assigner{}
@@ -48,10 +59,13 @@ func (s *suite) eachMistake(t *testing.T) {
 					t.Errorf("the error does not say %q:\n%v", want, err)
 				}
 			}
-			if n := strings.Count(err.Error(), "\n") + 1; n != 1 || store.Assigns.Load() != 0 {
-				t.Errorf("%d mistakes are reported for one, after %d calls of Assign:\n%v", n, store.Assigns.Load(), err)
+			n, four := strings.Count(err.Error(), "\n")+1, strings.HasPrefix(name, "four")
+			if four && n != 4 || !four && n != 1 || store.Assigns.Load() != 0 {
+				t.Errorf("%d mistakes are reported, after %d calls of Assign:\n%v", n, store.Assigns.Load(), err)
 			}
-			s.checkField(t, c, err)
+			if !four {
+				s.checkField(t, c, err)
+			}
 		})
 	}
 }
@@ -68,6 +82,8 @@ func (s *suite) checkField(t *testing.T, c Config, err error) {
 		t.Errorf("no FieldError in %v", err)
 	case errors.Is(err, bitsalloc.ErrInvalidLayout) && strings.Contains(err.Error(), "epoch ") != (mistake.Field == "Epoch"):
 		t.Errorf("FieldError of %s for %v", mistake.Field, err)
+	case mistake.Field == "Epoch" && !strings.HasSuffix(mistake.Given, "UTC"), mistake.Field == "Layout" && !isLayout(mistake.Given):
+		t.Errorf("%s is given as %s", mistake.Field, mistake.Given)
 	case mistake.Allowed == "" && (mistake.Field == "Layout" || mistake.Field == "Epoch") && mistake.Given != "":
 	case !errors.Is(mistake, s.Errors.InvalidConfig) ||
 		err.Error() != fmt.Sprintf("%v: %s %s, allowed: %s", s.Errors.InvalidConfig, mistake.Field, mistake.Given, mistake.Allowed):
@@ -75,29 +91,9 @@ func (s *suite) checkField(t *testing.T, c Config, err error) {
 	}
 }
 
-// mistakesTogether makes several mistakes at once: none hides another one.
-func (s *suite) mistakesTogether(t *testing.T) {
-	for _, row := range []struct {
-		layout bitsalloc.Layout
-		epoch  time.Time
-		says   string
-		is     error
-	}{
-		{bitsalloc.Layout{}, Start.AddDate(100, 0, 0), "Epoch 2100", s.Errors.InvalidConfig},
-		{bitsalloc.Layout{DeltaBits: 60, SequenceBits: 60, Unit: 7 * time.Second}, time.Time{}, "Unit 7s", bitsalloc.ErrInvalidLayout},
-		{bitsalloc.Layout{}, Start.AddDate(-20, 0, 0), "ends at", s.Errors.TimeExhausted},
-	} {
-		c := keeper.Settings{Layout: row.layout, Epoch: row.epoch, DatacenterID: -1, AssignTimeout: -1}
-		_, err := s.make(t, Config{Settings: c, Policy: s.policy})
-		if !errors.Is(err, row.is) {
-			t.Errorf("New = %v, want %v", err, row.is)
-		}
-		for _, mistake := range []string{"Assigner nil", "AssignTimeout -1ns", "DatacenterID -1", row.says} {
-			if err == nil || !strings.Contains(err.Error(), mistake) {
-				t.Errorf("New = %v, want %q, too", err, mistake)
-			}
-		}
-	}
+func isLayout(text string) bool {
+	_, err := bitsalloc.ParseLayout(text)
+	return err == nil
 }
 
 func (s *suite) defaults(t *testing.T) {
@@ -106,7 +102,7 @@ func (s *suite) defaults(t *testing.T) {
 	store := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 		deadline, _ := ctx.Deadline()
 		timeout = time.Until(deadline)
-		if d.Layout != bitsalloc.Default() || !d.Epoch.Equal(bitsalloc.DefaultEpoch()) || d.DatacenterID != 0 {
+		if d.Layout != bitsalloc.Default() || !d.Epoch.Equal(bitsalloc.DefaultEpoch()) || d.DatacenterID != 0 || !d.Registered {
 			t.Errorf("Domain = %+v", d)
 		}
 		return fakeassigner.Fresh(ctx, 1+s.policy, d)

@@ -1,7 +1,6 @@
 package gentest
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"strconv"
@@ -11,67 +10,65 @@ import (
 	"github.com/uidring/uidring/internal/test/process"
 )
 
-// epochEnv makes the test binary a process that issues IDs, with this epoch in milliseconds.
-const epochEnv = "GENTEST_EPOCH"
+// roleEnv makes the test binary a process that prints IDs.
+const roleEnv = "GENTEST_ROLE"
 
-// Main is the TestMain of a package. In a process that [Restarts] has started it prints IDs of the
-// generator that open returns; otherwise it runs the tests.
-func Main(m *testing.M, open func(epoch time.Time) (Generator, error)) {
-	var epochMs int64
-	child, err := process.Role(epochEnv, &epochMs)
+// Main is the TestMain of a package. In a process that [Restarts] has started it prints the IDs of
+// the func that open returns, until it is killed; otherwise it runs the tests.
+func Main[Role any](m *testing.M, open func(Role) (next func() (int64, error), err error)) {
+	var role Role
+	child, err := process.Role(roleEnv, &role)
 	if err == nil && !child {
 		os.Exit(m.Run())
 	}
+	var next func() (int64, error)
 	if err == nil {
-		err = printIDs(time.UnixMilli(epochMs), open)
+		next, err = open(role)
+	}
+	for err == nil {
+		var id int64
+		if id, err = next(); err == nil {
+			_, err = fmt.Println(id)
+		}
 	}
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
 }
 
-// printIDs prints IDs until the process is killed.
-func printIDs(epoch time.Time, open func(epoch time.Time) (Generator, error)) error {
-	g, err := open(epoch)
-	if err != nil {
-		return err
-	}
-	for {
-		id, err := g.NextContext(context.Background())
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Println(id); err != nil {
-			return err
-		}
-	}
-}
-
-// Restarts starts this program n times, one after the other. It kills each process as soon as that
-// has printed the given number of IDs. The IDs of all of them must increase.
-func Restarts(t *testing.T, n, ids int) {
-	if testing.Short() {
-		t.Skip("takes some seconds of real time: -short")
-	}
-	epoch := time.Now().Add(-time.Hour).UnixMilli()
-	var all []int64
+// Restarts starts this program n times, one after the other, and passes the IDs to each. It kills
+// each process as soon as that has printed the given number of IDs. role is for the open of [Main].
+func Restarts(t *testing.T, role any, n, ids int, each func(id int64)) {
+	t.Helper()
 	for range n {
-		child := process.Play(t, epochEnv, epoch)
-		for want := len(all) + ids; ; {
-			line, err := child.Line()
-			if err != nil {
-				break // killed, and the pipe drained
-			}
+		child := process.Play(t, roleEnv, role)
+		read := 0
+		for line, err := child.Line(); err == nil; line, err = child.Line() { // until the pipe is drained
 			id, err := strconv.ParseInt(line, 10, 64)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if all = append(all, id); len(all) == want {
+			each(id)
+			if read++; read == ids {
 				child.Kill()
 			}
 		}
+		if read < ids {
+			t.Fatalf("a process printed %d IDs, want at least %d", read, ids)
+		}
 	}
-	if len(all) < n*ids {
-		t.Fatalf("%d processes printed %d IDs, want at least %d each", n, len(all), ids)
+}
+
+// RestartsIncrease asks that the IDs of processes that follow one another increase. Their role is
+// an epoch.
+func RestartsIncrease(t *testing.T, n, ids int) {
+	if testing.Short() {
+		t.Skip("takes some seconds of real time: -short")
 	}
-	CheckIncreasing(t, all)
+	last := int64(0)
+	Restarts(t, time.Now().Add(-time.Hour).Truncate(time.Millisecond), n, ids, func(id int64) {
+		if id <= last {
+			t.Errorf("ID %d after %d", id, last)
+		}
+		last = id
+	})
 }

@@ -3,6 +3,7 @@ package gentest
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -25,7 +26,10 @@ func (noLease) Assign(context.Context, assigner.Domain) (assigner.Lease, error) 
 func (s *suite) assignerErrors(t *testing.T) {
 	down := errors.New("store out of reach")
 	gives := func(g assigner.Grant, err error) assigner.Assigner {
-		return &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) { return g, err }}
+		return &fakeassigner.Assigner{
+			OnAssign:  func(context.Context, int, assigner.Domain) (assigner.Grant, error) { return g, err },
+			OnRelease: func(context.Context, assigner.Grant, int64) error { return errDown },
+		}
 	}
 	for name, row := range map[string]struct {
 		assigner assigner.Assigner
@@ -47,69 +51,58 @@ func (s *suite) assignerErrors(t *testing.T) {
 					t.Errorf("New = %v, want %v that says %q", err, row.is, row.says)
 				}
 				store, ok := row.assigner.(*fakeassigner.Assigner)
-				if given := !errors.Is(err, down); ok && given && store.Releases.Load() != 1 {
-					t.Errorf("%d releases, want one", store.Releases.Load())
+				if given := !errors.Is(err, down); ok && given && (store.Releases.Load() != 1 || !errors.Is(err, errDown)) {
+					t.Errorf("New = %v after %d releases, want one, and its error beside", err, store.Releases.Load())
 				}
 			})
 		})
 	}
 }
 
-// oneGenerator has a second generator with the worker ID of a live one, in the same epoch in
-// another time zone. It is refused, unless its datacenter is another.
+// oneGenerator has a second generator with the worker ID of a live one, which is refused, and a
+// successor, which goes on above it.
 func (s *suite) oneGenerator(t *testing.T) {
 	c := s.config(keeper.Settings{Assigner: assigner.Static(5)})
 	c.AllowReuse = true
 	first := s.openWith(t, c)
-	again := c
-	again.Epoch = c.Epoch.In(time.FixedZone("", 8*3600))
-	if _, err := s.make(t, again); !errors.Is(err, assigner.ErrWorkerInUse) {
+	if _, err := s.make(t, c); !errors.Is(err, assigner.ErrWorkerInUse) {
 		t.Errorf("a second generator: %v, want ErrWorkerInUse", err)
 	}
-	other := c
-	other.DatacenterID = 1
-	s.openWith(t, other)
 	last := take(t, first, 100)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if f := next(t, s.openWith(t, again)); f.ID <= last.ID {
+	if f := next(t, s.openWith(t, c)); f.ID <= last.ID {
 		t.Errorf("%v after %v of its predecessor", f, last)
 	}
 }
 
-// lastUnit has a worker ID that comes back, in the last unit of the layout: an earlier process may
-// have used that unit.
+// lastUnit has generators that begin in the last units of the layout. A generator that prepares IDs
+// begins with the next unit, and an earlier process may have used the unit of a worker ID that comes
+// back.
 func (s *suite) lastUnit(t *testing.T) {
 	layout := narrow()
 	layout.DeltaBits = 10
-	c := s.config(keeper.Settings{Layout: layout, Assigner: assigner.Static(7)})
-	c.AllowReuse = true
-	c.Now = func() time.Time { return c.Epoch.Add(1023 * time.Second) }
-	if _, err := s.make(t, c); !errors.Is(err, s.Errors.TimeExhausted) {
-		t.Errorf("New = %v, want %v", err, s.Errors.TimeExhausted)
-	}
-}
-
-// contextOfNew ends the context of New, which the generator does not use afterwards. NextContext
-// looks at its own only when it waits.
-func (s *suite) contextOfNew(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	store := &fakeassigner.Assigner{}
-	g, err := s.New(ctx, s.config(keeper.Settings{Assigner: store}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	time.Sleep(time.Hour)
-	if _, err := g.NextContext(ctx); err != nil {
-		t.Errorf("NextContext with an ID at hand: %v", err)
-	}
-	if n := store.Renewals.Load(); n < 60 {
-		t.Errorf("%d renewals in an hour, want one a minute at least", n)
-	}
-	if err := g.Close(); err != nil {
-		t.Error(err)
+	for _, row := range []struct {
+		unit    time.Duration
+		reused  bool
+		refused bool
+	}{{1022, false, false}, {1022, true, false}, {1023, false, s.Gapless}, {1023, true, true}} {
+		c := s.config(keeper.Settings{Layout: layout})
+		if row.reused {
+			c.Assigner, c.AllowReuse = assigner.Static(7), true
+		}
+		c.Now = func() time.Time { return c.Epoch.Add(row.unit * time.Second) }
+		g, err := s.make(t, c)
+		if errors.Is(err, s.Errors.TimeExhausted) != row.refused {
+			t.Errorf("New in unit %d = %v, want %v: %t", row.unit, err, s.Errors.TimeExhausted, row.refused)
+		}
+		if row.refused {
+			continue
+		}
+		if testkit.Close(t, g, err); !row.reused { // else its first unit is the next one
+			next(t, g)
+		}
 	}
 }
 
@@ -129,5 +122,9 @@ func (s *suite) lastYearInService(t *testing.T) {
 		if want := min(max(int(off+1), 0), 1); warnings != want || !s.Stats(g).Expires.Equal(expires) {
 			t.Errorf("%d s from the last year: %d warnings, want %d; it expires at %v", off, warnings, want, s.Stats(g).Expires)
 		}
+	}
+	s.open(t, keeper.Settings{Layout: layout, Logger: log.Logger(), Epoch: expires.Add(-1<<25*time.Second - time.Hour)})
+	if lines := log.Read(); !slices.Contains(lines, "WARN the delta field is used up within a year") {
+		t.Errorf("a start in the last year logs %q", lines)
 	}
 }

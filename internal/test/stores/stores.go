@@ -206,6 +206,19 @@ func ALostNodeForgetsNoFence(t *testing.T, s leasestore.Store, kill func()) {
 	}
 }
 
+// RenewalTakes checks how many requests a renewal makes. requests returns their number so far.
+func RenewalTakes(t *testing.T, s leasestore.Store, want int64, requests func() int64) {
+	t.Helper()
+	l, err := assign(t, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, limit := requests(), l.Grant().Limit
+	if err := l.Renew(t.Context(), limit, limit+1); err != nil || requests()-before != want {
+		t.Errorf("%d requests, %v; want %d", requests()-before, err, want)
+	}
+}
+
 // ItsIdentityStays checks the status of a durable store, whose identity matches a pattern and
 // outlives a crash of its server.
 func ItsIdentityStays(t *testing.T, s leasestore.Store, server *testserver.Server, pattern string) (identity string) {

@@ -34,6 +34,9 @@ func TestHorizonMetricAppearsWithTheFirstCall(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, f := range families {
+			if f.GetName() != "uidring_horizon_timestamp_seconds" {
+				t.Errorf("metric %s", f.GetName())
+			}
 			values = append(values, f.GetMetric()[0].GetGauge().GetValue())
 		}
 		return values

@@ -1,5 +1,0 @@
-//go:build race
-
-package assigner
-
-const raceEnabled = true

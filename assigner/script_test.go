@@ -1,0 +1,417 @@
+package assigner
+
+import (
+	"crypto/rand"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner/leasestore"
+)
+
+var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
+
+// TestScripts runs the scripts in testdata. A paragraph is a case on a store of its own: a title
+// behind #, and commands behind >. Below a command the script has its error, and all rows and
+// leases that it has changed. Times are deltas, and random texts are named t1, t2 and so on. Each
+// case runs twice, since a claim tries rows in random order: with the rows in order, and reversed.
+//
+// These commands prepare a case, and their changes are not shown:
+//
+//	row 2 fence=500 version=3 token=T owner=a expires=1001 identity=A
+//	meta next=4 first=2 fence=500 version=3 token=T identity=A
+//	delete 2                        deletes a row
+//	holder a maxskew=1s             opens the assigner a, see below, and takes a lease
+//	at 1020                         sets all clocks
+//	store now=1020 seen=1020 identity=A lossy overlap
+//	host mono=1020 wall=990         sets the clocks of the host, which otherwise follow the store
+//	on swap do / row 0 token=T; lose / refuse
+//
+// The last line configures the next three swaps of a row. The action of a swap is do, lose (it is
+// made, and the answer is lost), drop (it is not made, and there is no answer), hold (the command
+// arrive makes it) or refuse. The commands before the action run first. The other operations are
+// swap-meta, and status, load-meta, load and list, whose action is do or fail.
+//
+// These are the commands under test:
+//
+//	open a leased window=30s maxlead=1h maxskew=1m owner=me registered
+//	open b fenced worker=2 owner=me
+//	source b 3                      changes the worker ID of Fenced
+//	assign a                        takes a lease with the name a
+//	renew a 1010 1018               the holder has used deltas up to 1010, and wants 1018
+//	release a, abandon a, copy a b, revoke 2, recover 1h
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("scripts %q, %v", files, err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		paragraphs := strings.Split(string(text), "\n\n")
+		for i, p := range paragraphs {
+			title, _, _ := strings.Cut(p, "\n")
+			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+strings.Trim(title, "# ."), func(t *testing.T) {
+				for _, order := range orders {
+					got := newScript(t, order).run(p)
+					if got != strings.TrimSuffix(p, "\n") && !*update {
+						t.Fatalf("%s: got\n%s\nwant\n%s", file, got, p)
+					}
+					paragraphs[i] = got
+				}
+			})
+		}
+		if *update {
+			if err := os.WriteFile(file, []byte(strings.Join(paragraphs, "\n\n")+"\n"), 0o644); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// A script is the world of a paragraph.
+type script struct {
+	*testing.T
+	*memStore
+	order      func(int, func(int, int))
+	now        int64    // of the generators
+	host       *instant // nil: as the store
+	assigners  map[string]*leaser
+	registered map[string]bool
+	leases     map[string]Lease
+	names      []string // of random texts, from t1 on
+	arrive     func() bool
+	hooks      map[string][]string
+
+	out   strings.Builder
+	shown map[string]string // rows and grants, as last seen
+}
+
+func newScript(t *testing.T, order func(int, func(int, int))) *script {
+	w := &script{T: t, memStore: newMemStore(), order: order, now: memStart, assigners: make(map[string]*leaser), registered: make(map[string]bool),
+		leases: make(map[string]Lease), hooks: make(map[string][]string), shown: make(map[string]string)}
+	w.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) { return w.change("swap", do) }
+	w.onMeta = func(do func() bool) (bool, error) { return w.change("swap-meta", do) }
+	w.onRead = func(what string) error {
+		if w.hook(what) == "fail" {
+			return errStore
+		}
+		return nil
+	}
+	return w
+}
+
+// run runs the commands of a paragraph, and returns it with their answers.
+func (w *script) run(paragraph string) string {
+	for line := range strings.Lines(paragraph) {
+		if line = strings.TrimSuffix(line, "\n"); strings.HasPrefix(line, ">") {
+			w.print("%s", line)
+			words := strings.Fields(line[1:])
+			if w.do(words); slices.Contains(scene, words[0]) {
+				w.shown = w.state()
+			}
+			w.changes()
+		} else if strings.HasPrefix(line, "#") {
+			w.print("%s", line)
+		}
+	}
+	for operation, hooks := range w.hooks {
+		if len(hooks) > 0 {
+			w.Errorf("%s was not called often enough: %q are left", operation, hooks)
+		}
+	}
+	return strings.TrimSuffix(w.out.String(), "\n")
+}
+
+// scene has the commands whose changes are not shown.
+var scene = []string{"row", "meta", "delete", "holder"}
+
+func (w *script) print(format string, args ...any) { fmt.Fprintf(&w.out, format+"\n", args...) }
+
+// hook runs the commands of the next hook of an operation, and returns its action.
+func (w *script) hook(operation string) (action string) {
+	hooks := w.hooks[operation]
+	if len(hooks) == 0 {
+		return "do"
+	}
+	w.hooks[operation] = hooks[1:]
+	for command := range strings.SplitSeq(hooks[0], ";") {
+		switch words := strings.Fields(command); words[0] {
+		case "do", "lose", "drop", "hold", "refuse", "fail":
+			return words[0]
+		default:
+			w.do(words)
+		}
+	}
+	return "do"
+}
+
+// change makes a swap as its hook says.
+func (w *script) change(operation string, do func() bool) (bool, error) {
+	switch w.hook(operation) {
+	case "lose":
+		do()
+		return false, errLostAnswer // an error leaves open whether it took effect
+	case "drop":
+		return true, errLostAnswer
+	case "hold":
+		w.arrive = do
+		return true, errLostAnswer
+	case "refuse":
+		return false, nil
+	}
+	return do(), nil
+}
+
+// values are the arguments of a command that have a name.
+type values map[string]string
+
+// set sets a variable to an argument, if there is one.
+func (v values) set(name string, to any) {
+	text, ok := v[name]
+	delete(v, name)
+	number := func() (n int64) {
+		_, _ = fmt.Sscan(text, &n)
+		return n
+	}
+	if ok {
+		switch to := to.(type) {
+		case *string:
+			*to = text
+		case *int64:
+			*to = number()
+		case *time.Time:
+			*to = memTime(number())
+		case *time.Duration:
+			*to, _ = time.ParseDuration(text)
+		}
+	}
+}
+
+// do makes a command.
+func (w *script) do(words []string) {
+	args := make(values)
+	for _, word := range words[1:] {
+		if name, value, ok := strings.Cut(word, "="); ok && words[0] != "on" {
+			args[name] = value
+		}
+	}
+	flag := func(name string) bool { return slices.Contains(words, name) }
+	arg := func(i int) string { return append(words, "", "")[i] }
+	number := func(i int) int64 {
+		n, err := strconv.ParseInt(arg(i), 10, 64)
+		if err != nil {
+			w.Fatalf("%q: %v", words, err)
+		}
+		return n
+	}
+	switch words[0] {
+	case "at":
+		w.now, w.status.Now, w.host = number(1), memTime(number(1)), nil
+	case "store":
+		args.set("now", &w.status.Now)
+		args.set("seen", &w.status.Seen)
+		args.set("identity", &w.status.Identity)
+		w.status.Lossy = w.status.Lossy || flag("lossy")
+		if w.errMeta = nil; flag("overlap") {
+			w.errMeta = leasestore.ErrOverlap
+		}
+	case "host":
+		w.host = &instant{w.status.Now, w.status.Now}
+		args.set("mono", &w.host.mono)
+		args.set("wall", &w.host.wall)
+	case "row":
+		w.setRow(number(1), args)
+	case "meta":
+		w.setMeta(args)
+	case "delete":
+		delete(w.rows, number(1))
+	case "on":
+		w.hooks[arg(1)] = strings.Split(strings.Join(words[2:], " "), " / ")
+	case "arrive":
+		w.arrive()
+	case "open":
+		w.registered[arg(1)] = flag("registered")
+		w.open(arg(1), arg(2), args)
+	case "holder":
+		w.open(arg(1), "leased", args)
+		w.assign(arg(1))
+	case "assign":
+		w.assign(arg(1))
+	case "renew":
+		l := w.leases[arg(1)]
+		w.answer(l.Renew(w.Context(), number(2), number(3)))
+	case "release":
+		w.answer(w.leases[arg(1)].Release(w.Context(), 0))
+	case "source":
+		w.assigners[arg(1)].source = Static(number(2))
+	case "abandon":
+		w.leases[arg(1)].(*lease).Abandon()
+	case "copy":
+		copied := *w.leases[arg(1)].(*lease)
+		w.leases[arg(2)] = &copied
+	case "revoke":
+		row, err := leasestore.Revoke(w.Context(), w.memStore, number(1))
+		if w.answer(err); err == nil && row != w.rows[number(1)] {
+			w.print("  Revoke returns %s", w.row(row))
+		}
+	case "recover":
+		lead, err := time.ParseDuration(arg(1))
+		w.answer(errors.Join(err, leasestore.Recover(w.Context(), w.memStore, lead)))
+	default:
+		w.Fatalf("unknown command %q", words)
+	}
+	if len(args) > 0 {
+		w.Fatalf("unknown arguments in %q", words)
+	}
+}
+
+// setRow changes a row. It creates a missing row as an expired one.
+func (w *script) setRow(worker int64, args values) {
+	row, ok := w.rows[worker]
+	if !ok {
+		row = leasestore.Row{WorkerID: worker, Version: 1, Owner: "gone"}
+	}
+	args.set("version", &row.Version)
+	args.set("fence", &row.Fence)
+	args.set("token", &row.Token)
+	args.set("owner", &row.Owner)
+	args.set("identity", &row.Identity)
+	args.set("expires", &row.Expires)
+	w.rows[worker] = row
+	w.setMeta(values{"next": fmt.Sprint(max(w.meta.NextWorkerID, worker+1))})
+}
+
+// setMeta changes the meta row, and creates it if it is missing.
+func (w *script) setMeta(args values) {
+	if w.meta.Version == 0 {
+		w.pin(0)
+		w.meta.Namespace = rand.Text()
+	}
+	args.set("version", &w.meta.Version)
+	args.set("next", &w.meta.NextWorkerID)
+	args.set("first", &w.meta.FirstWorkerID)
+	args.set("fence", &w.meta.Fence)
+	args.set("token", &w.meta.Token)
+	args.set("identity", &w.meta.Identity)
+}
+
+func (w *script) open(name, kind string, args values) {
+	cfg := shortWindow
+	cfg.Owner = name
+	args.set("window", &cfg.Window)
+	args.set("maxlead", &cfg.MaxLead)
+	args.set("maxskew", &cfg.MaxSkew)
+	args.set("owner", &cfg.Owner)
+	args.set("first", &cfg.FirstWorkerID)
+	var worker int64
+	args.set("worker", &worker)
+	a := map[string]Assigner{"leased": Leased(w.memStore, cfg), "auto": Auto(w.memStore, cfg), "fenced": Fenced(w.memStore, Static(worker), cfg.Owner, cfg)}[kind].(*leaser)
+	a.shuffle, a.holder = w.order, "process "+name
+	a.clock = func() instant {
+		if w.host != nil {
+			return *w.host
+		}
+		return instant{w.status.Now, w.status.Now}
+	}
+	w.assigners[name] = hasty(a).(*leaser)
+}
+
+func (w *script) assign(name string) {
+	d := memDomain()
+	d.Now = func() int64 { return w.now }
+	d.Registered = w.registered[name]
+	l, err := w.assigners[name].Assign(w.Context(), d)
+	if w.answer(err); l != nil {
+		w.leases[name] = l
+		delete(w.shown, "lease "+name)
+	}
+}
+
+// sentinels are the errors whose texts and errors.Is must agree.
+var sentinels = []error{ErrWorkerInUse, ErrWorkersExhausted, ErrWorkerRowLost, ErrWorkerAheadOfClock, ErrQuarantined, leasestore.ErrOverlap,
+	leasestore.ErrClockSkew, leasestore.ErrRowMissing, leasestore.ErrFenceRegressed, errStore, errLostAnswer}
+
+// answer prints an error, and the time after which it passes.
+func (w *script) answer(err error) {
+	if err == nil {
+		return
+	}
+	text := "  error: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+	for _, sentinel := range sentinels {
+		if errors.Is(err, sentinel) != strings.Contains(text, sentinel.Error()) {
+			w.Errorf("errors.Is(%v, %v) = %v", err, sentinel, errors.Is(err, sentinel))
+		}
+	}
+	if e, ok := errors.AsType[interface {
+		error
+		RetryAfter() time.Duration
+	}](err); ok {
+		text += fmt.Sprintf(" (again after %v)", e.RetryAfter())
+	}
+	w.print("%s", text)
+}
+
+// changes prints the rows and leases that differ from shown.
+func (w *script) changes() {
+	now := w.state()
+	for _, name := range slices.Sorted(maps.Keys(w.shown)) {
+		if _, ok := now[name]; !ok {
+			w.print("  %s: gone", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if now[name] != w.shown[name] {
+			w.print("  %s: %s", name, now[name])
+		}
+	}
+	w.shown = now
+}
+
+// state describes the rows and the leases.
+func (w *script) state() map[string]string {
+	now := make(map[string]string)
+	for name, l := range w.leases {
+		g := l.Grant()
+		now["lease "+name] = fmt.Sprintf("worker %d from %d to %d, %v", g.WorkerID, g.First, g.Limit, g.Guarantee)
+	}
+	for _, worker := range slices.Sorted(maps.Keys(w.rows)) { // in order, for the names of their texts
+		now[fmt.Sprint("row ", worker)] = w.row(w.rows[worker])
+	}
+	if m := w.meta; m.Version > 0 {
+		now["meta"] = fmt.Sprintf("version %d, next worker %d", m.Version, m.NextWorkerID) + w.rest(m.Fence, m.Token, "", m.Identity)
+	}
+	return now
+}
+
+func (w *script) row(r leasestore.Row) string {
+	return fmt.Sprintf("version %d until %d", r.Version, int64(r.Expires.Sub(memTime(0))/time.Second)) + w.rest(r.Fence, r.Token, r.Owner, r.Identity)
+}
+
+func (w *script) rest(fence int64, token, owner, identity string) (text string) {
+	if fence != 0 {
+		text = fmt.Sprint(", fence ", fence)
+	}
+	if i := strings.LastIndex(token, "-") + 1; len(token) > i+20 {
+		if !slices.Contains(w.names, token[i:]) {
+			w.names = append(w.names, token[i:])
+		}
+		token = token[:i] + fmt.Sprint("t", slices.Index(w.names, token[i:])+1)
+	}
+	for _, part := range [][2]string{{"token ", token}, {"owner ", owner}, {"identity ", identity}} {
+		if part[1] != "" {
+			text += ", " + part[0] + part[1]
+		}
+	}
+	return text
+}
