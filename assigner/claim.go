@@ -185,14 +185,11 @@ func (c *claim) fixed() ([]leasestore.Row, error) {
 	if err != nil {
 		return nil, fmt.Errorf("assigner: read row %d: %w", c.here.workerID, err)
 	}
-	if err := c.taken(row); err != nil {
-		return nil, err
-	}
-	if row.Fence > c.farthest(c.meta.Fence) {
-		return nil, c.none(row.Fence)
+	if err = c.taken(row); err == nil && row.Fence > c.farthest(c.meta.Fence) {
+		err = c.none(row.Fence)
 	}
 	row.WorkerID = c.here.workerID
-	return []leasestore.Row{row}, nil
+	return []leasestore.Row{row}, err
 }
 
 // take claims a row that was read as old and confirms the claim. It returns neither a lease nor an
