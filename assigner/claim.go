@@ -129,9 +129,9 @@ func (c *claim) free() ([]leasestore.Row, error) {
 	}
 }
 
-// usable returns the rows that may be taken, by rank, and the lowest fence of the rows whose fence is
-// too far ahead. It leaves out rows that are not counted yet, since the worker ID of such a row would be
-// given out again if the row were deleted.
+// usable returns the rows that may be taken, by rank, and the lowest fence of the rows whose fence
+// is too far ahead. It leaves out rows that are not counted yet, since the worker ID of such a row
+// would be given out again if the row were deleted.
 func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row, nearest int64) {
 	nearest = math.MaxInt64
 	for _, row := range rows {
@@ -185,14 +185,11 @@ func (c *claim) fixed() ([]leasestore.Row, error) {
 	if err != nil {
 		return nil, fmt.Errorf("assigner: read row %d: %w", c.here.workerID, err)
 	}
-	if err := c.taken(row); err != nil {
-		return nil, err
-	}
-	if row.Fence > c.farthest(c.meta.Fence) {
-		return nil, c.none(row.Fence)
+	if err = c.taken(row); err == nil && row.Fence > c.farthest(c.meta.Fence) {
+		err = c.none(row.Fence)
 	}
 	row.WorkerID = c.here.workerID
-	return []leasestore.Row{row}, nil
+	return []leasestore.Row{row}, err
 }
 
 // take claims a row that was read as old and confirms the claim. It returns neither a lease nor an

@@ -125,15 +125,13 @@ func fromAddress(source string, addr netip.Addr, suits func(netip.Addr) bool, nu
 		ip := addr.Unmap()
 		if !ip.IsValid() {
 			addrs, err := net.InterfaceAddrs()
-			if err == nil {
-				ip, err = firstAddress(addrs, suits)
-			}
 			if err != nil {
 				return 0, err
 			}
+			ip = firstAddress(addrs, suits)
 		}
 		if !suits(ip) {
-			return 0, fmt.Errorf("%v is not an IPv4 address", ip)
+			return 0, fmt.Errorf("%v is no usable address; pass an IPv4 address, or none on a host with an address that is neither loopback nor link-local", ip)
 		}
 		return number(ip.AsSlice())
 	}}
@@ -145,9 +143,7 @@ func fromName(source, name, pattern, allowed string) Assigner {
 	return derived{source: source, number: func() (n int64, err error) {
 		host := name
 		if host == "" {
-			if host, err = os.Hostname(); err != nil {
-				return 0, err
-			}
+			host, _ = os.Hostname() // after an error the empty name is rejected below
 		}
 		rest := strings.TrimRight(host, "0123456789")
 		n, err = strconv.ParseInt(host[len(rest):], 10, 64)
@@ -158,12 +154,14 @@ func fromName(source, name, pattern, allowed string) Assigner {
 	}}
 }
 
-func firstAddress(addrs []net.Addr, suits func(netip.Addr) bool) (netip.Addr, error) {
+// firstAddress returns the first address that suits and is neither loopback nor link-local, or the
+// zero address.
+func firstAddress(addrs []net.Addr, suits func(netip.Addr) bool) netip.Addr {
 	for _, a := range addrs {
 		prefix, _ := netip.ParsePrefix(a.String()) // after an error its address is not usable either
 		if ip := prefix.Addr(); ip.IsGlobalUnicast() && suits(ip) {
-			return ip, nil
+			return ip
 		}
 	}
-	return netip.Addr{}, errors.New("this host has only loopback and link-local addresses of that kind; pass an address")
+	return netip.Addr{}
 }

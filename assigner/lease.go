@@ -117,8 +117,7 @@ func (l *lease) raise(ctx context.Context, next leasestore.Row) error {
 		if err != nil {
 			return fmt.Errorf("assigner: renew row %d: %w", l.row.WorkerID, err)
 		}
-		acknowledged := ok && errSwap == nil
-		if acknowledged || found.Same(next) && errSwap != nil && first {
+		if errSwap == nil && ok || errSwap != nil && first && found.Same(next) {
 			l.prove(next)
 			return nil
 		}

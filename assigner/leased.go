@@ -144,8 +144,8 @@ func newLeaser(store leasestore.Store, cfg LeaseConfig) *leaser {
 	host, _ := os.Hostname() // for people: the process number alone will do
 	holder := fmt.Sprintf("%s pid %d", host, os.Getpid())
 	cfg.Owner = cmp.Or(cfg.Owner, holder)
-	l := &leaser{store: store, cfg: cfg, holder: holder, shuffle: rand.Shuffle, pause: backOff, clock: hostClock}
-	l.config.Invalid = errInvalidConfig
+	l := &leaser{store: store, cfg: cfg, holder: holder, shuffle: rand.Shuffle, pause: backOff, clock: hostClock,
+		config: generator.Checker{Invalid: errInvalidConfig}}
 	l.config.Check(store != nil, "store", "nil", "a store")
 	l.config.Check(cfg.Window >= 0, "Window", cfg.Window, "0 (2 min) or more")
 	l.config.Check(cfg.MaxLead >= 0, "MaxLead", cfg.MaxLead, "0 (default) or more")

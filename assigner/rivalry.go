@@ -60,11 +60,10 @@ func (c *claim) reserve() error {
 		return fmt.Errorf("%w: %d from the source of Fenced, allowed with FirstWorkerID %d: %d to %d", ErrWorkerOutOfRange, g.WorkerID, first, first, last)
 	}
 	c.here = fencedKey{c.meta.Namespace, g.WorkerID, c.cfg.Owner}
-	if !c.domain.Registered {
-		return nil
-	}
-	if _, taken := fencedHere.LoadOrStore(c.here, c.terms); taken {
-		return fmt.Errorf("%w: a generator of this process holds row %d for owner %q; share it, or close it first", ErrWorkerInUse, g.WorkerID, c.cfg.Owner)
+	if c.domain.Registered {
+		if _, taken := fencedHere.LoadOrStore(c.here, c.terms); taken {
+			return fmt.Errorf("%w: a generator of this process holds row %d for owner %q; share it, or close it first", ErrWorkerInUse, g.WorkerID, c.cfg.Owner)
+		}
 	}
 	return nil
 }

@@ -84,14 +84,10 @@ func (a *Allocator) Allocate(delta, datacenter, worker, sequence int64) (int64, 
 	id := delta<<a.deltaShift | datacenter<<a.datacenterShift | worker<<a.workerShift | sequence
 	if uint64(delta) > uint64(a.maxDelta) || uint64(datacenter) > uint64(a.maxDatacenter) ||
 		uint64(worker) > uint64(a.maxWorker) || uint64(sequence) > uint64(a.maxSequence) || id <= 0 {
-		return 0, a.rangeError(delta, datacenter, worker, sequence)
+		return 0, fmt.Errorf("%w: delta %d, datacenter %d, worker %d, sequence %d, allowed: 0 to %d, %d, %d and %d, and not only zeros",
+			ErrOutOfRange, delta, datacenter, worker, sequence, a.maxDelta, a.maxDatacenter, a.maxWorker, a.maxSequence)
 	}
 	return id, nil
-}
-
-func (a *Allocator) rangeError(delta, datacenter, worker, sequence int64) error {
-	return fmt.Errorf("%w: delta %d, datacenter %d, worker %d, sequence %d, allowed: 0 to %d, %d, %d and %d, and not only zeros",
-		ErrOutOfRange, delta, datacenter, worker, sequence, a.maxDelta, a.maxDatacenter, a.maxWorker, a.maxSequence)
 }
 
 // Parse returns the fields of an ID. It returns [ErrInvalidID] for a number that is not positive or

@@ -148,15 +148,12 @@ func (g *Generator) deltaAt(now time.Time, u *unit, grant *keeper.Grant) (int64,
 // worthWaiting reports whether an error met at now, or later, passes, and after which time to
 // retry.
 func (g *Generator) worthWaiting(err error, now time.Time) (time.Duration, bool) {
-	if back, ok := errors.AsType[*ClockBackError](err); ok {
-		return min(back.Behind, time.Second), true // the clock may be set ahead meanwhile
-	}
+	back, ok := errors.AsType[*ClockBackError](err)
 	switch {
+	case ok:
+		return min(back.Behind, time.Second), true // the clock may be set ahead meanwhile
 	case errors.Is(err, ErrSequenceExhausted):
 		return g.alloc.Time(g.alloc.Delta(now) + 1).Sub(now), true
-	case errors.Is(err, ErrLeaseExhausted):
-		return math.MaxInt64, true // until the keeper reports a change
-	default:
-		return 0, false
 	}
+	return math.MaxInt64, errors.Is(err, ErrLeaseExhausted) // until the keeper reports a change
 }

@@ -51,40 +51,31 @@ func horizon(ctx context.Context, store Store) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	now := o.status.Now
-	if ahead := time.Until(now); ahead > clockBound {
+	if ahead := time.Until(o.status.Now); ahead > clockBound {
 		return 0, fmt.Errorf("%w: the store's clock is %v ahead of this host's, allowed: %v; correct the clock that is wrong", ErrClockSkew, ahead, clockBound)
 	}
-	delta := min(max(o.alloc.Delta(now), 1), o.alloc.MaxDelta())
-	if err := o.raiseHorizon(delta - 1); err != nil {
-		return 0, err
+	delta := min(max(o.alloc.Delta(o.status.Now), 1), o.alloc.MaxDelta())
+	// Horizon reads the rows after this, and a claim reads the meta row after it has written its
+	// own row. So either the claim sees the new value and begins above it, or Horizon sees the row.
+	for o.meta.Horizon < delta-1 {
+		if o.meta.Recovering() {
+			return 0, errors.New("a recovery of the namespace is not finished")
+		}
+		next := o.meta
+		next.Horizon = delta - 1
+		if _, err := o.swapMeta(next, ""); err != nil {
+			return 0, err
+		}
 	}
 	rows, err := store.List(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("list the rows: %w", err)
 	}
-	passed := o.alloc.Delta(now.Add(-clockBound))
+	passed := o.alloc.Delta(o.status.Now.Add(-clockBound))
 	for _, row := range rows {
-		if row.Token != "" && (row.Expires.After(now) || row.Fence >= passed) {
+		if row.Token != "" && (row.Expires.After(o.status.Now) || row.Fence >= passed) {
 			delta = min(delta, row.Oldest)
 		}
 	}
 	return o.alloc.MinAt(o.alloc.Time(delta)), nil
-}
-
-// raiseHorizon raises Meta.Horizon to delta. Horizon reads the rows afterwards, and a claim reads
-// the meta row after it has written its own row. So either the claim sees the new value and begins
-// above it, or Horizon sees the row.
-func (o *operation) raiseHorizon(delta int64) error {
-	for o.meta.Horizon < delta {
-		if o.meta.Recovering() {
-			return errors.New("a recovery of the namespace is not finished")
-		}
-		next := o.meta
-		next.Horizon = delta
-		if _, err := o.swapMeta(next, ""); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -17,6 +17,7 @@ type operation struct {
 	status Status // at the beginning
 	meta   Meta   // as the store has it
 	alloc  *bitsalloc.Allocator
+	lead   int64 // of Recover, in units
 }
 
 // begin reads the status and the meta row. A lossy store may forget changes to both.

@@ -46,12 +46,6 @@ func Recover(ctx context.Context, store Store, lead time.Duration) error {
 	return nil
 }
 
-// A recovery is one call of Recover.
-type recovery struct {
-	*operation
-	lead int64
-}
-
 func recoverBy(ctx context.Context, store Store, lead time.Duration) error {
 	if lead < 0 {
 		return fmt.Errorf("lead %v, allowed: 0 or more", lead)
@@ -61,15 +55,15 @@ func recoverBy(ctx context.Context, store Store, lead time.Duration) error {
 		return err
 	}
 	unit := o.meta.Layout.Unit
-	r := &recovery{o, int64((lead + unit - 1) / unit)}
-	if err := r.raiseMeta(); err != nil {
+	o.lead = int64((lead + unit - 1) / unit)
+	if err := o.raiseMeta(); err != nil {
 		return err
 	}
-	if err := r.raiseRows(); err != nil {
+	if err := o.raiseRows(); err != nil {
 		return err
 	}
 	// Allow claims again. Another call may have ended the recovery.
-	if _, err := r.swapMeta(r.meta, ""); err != nil || !r.meta.Recovering() {
+	if _, err := o.swapMeta(o.meta, ""); err != nil || !o.meta.Recovering() {
 		return err
 	}
 	return errors.New("another recovery has begun meanwhile; call Recover again")
@@ -77,17 +71,17 @@ func recoverBy(ctx context.Context, store Store, lead time.Duration) error {
 
 // raiseMeta runs first: rows that are created later start above the fence of the namespace. Its
 // token records the lead by which the fence was raised, and marks the rows that are done.
-func (r *recovery) raiseMeta() error {
+func (o *operation) raiseMeta() error {
 	for {
 		begun := int64(-1) // the lead of the recovery that is under way
-		_, _ = fmt.Sscanf(r.meta.Token, recoveringFormat, &begun)
-		if r.lead <= begun && r.meta.Identity == r.status.Identity {
-			r.lead = begun
+		_, _ = fmt.Sscanf(o.meta.Token, recoveringFormat, &begun)
+		if o.lead <= begun && o.meta.Identity == o.status.Identity {
+			o.lead = begun
 			return nil
 		}
-		next := r.meta
-		next.Fence, next.Identity = r.above(next.Fence), r.status.Identity
-		if ok, err := r.swapMeta(next, fmt.Sprintf(recoveringFormat, r.lead)); ok || err != nil {
+		next := o.meta
+		next.Fence, next.Identity = o.above(next.Fence), o.status.Identity
+		if ok, err := o.swapMeta(next, fmt.Sprintf(recoveringFormat, o.lead)); ok || err != nil {
 			return err
 		}
 	}
@@ -95,26 +89,26 @@ func (r *recovery) raiseMeta() error {
 
 // raiseRows raises the fences of all rows, and creates the rows that are missing. It stores the
 // recovery's token in each row, which expires at once and counts as free.
-func (r *recovery) raiseRows() error {
-	found, err := r.store.List(r.ctx)
+func (o *operation) raiseRows() error {
+	found, err := o.store.List(o.ctx)
 	if err != nil {
 		return fmt.Errorf("list the rows: %w", err)
 	}
 	rows := make(map[int64]Row)
-	for number := r.meta.FirstWorkerID; number < r.meta.NextWorkerID; number++ {
+	for number := o.meta.FirstWorkerID; number < o.meta.NextWorkerID; number++ {
 		rows[number] = Row{}
 	}
 	for _, row := range found {
 		rows[row.WorkerID] = row
 	}
 	for _, number := range slices.Sorted(maps.Keys(rows)) {
-		for row := rows[number]; row.Token != r.meta.Token; {
+		for row := rows[number]; row.Token != o.meta.Token; {
 			next := row
 			next.WorkerID = number
 			next.Version++ // or a holder could take the fence for its own renewal
-			next.Fence = max(r.above(row.Fence), r.meta.Fence)
-			next.Token, next.Identity = r.meta.Token, r.status.Identity
-			if row, err = swapRow(r.ctx, r.store, row, next, 0); err != nil {
+			next.Fence = max(o.above(row.Fence), o.meta.Fence)
+			next.Token, next.Identity = o.meta.Token, o.status.Identity
+			if row, err = swapRow(o.ctx, o.store, row, next, 0); err != nil {
 				return fmt.Errorf("row %d: %w", number, err)
 			}
 		}
@@ -124,7 +118,7 @@ func (r *recovery) raiseRows() error {
 
 // above returns the fence that lies lead above fence or above the present, whichever is higher, but
 // not beyond the layout.
-func (r *recovery) above(fence int64) int64 {
-	from, most := max(fence, r.alloc.Delta(r.status.Now)), max(fence, r.alloc.MaxDelta())
-	return from + min(r.lead, most-from)
+func (o *operation) above(fence int64) int64 {
+	from, most := max(fence, o.alloc.Delta(o.status.Now)), max(fence, o.alloc.MaxDelta())
+	return from + min(o.lead, most-from)
 }

@@ -27,8 +27,8 @@ func (r Row) Revoked() bool { return strings.HasPrefix(r.Token, revokedPrefix) }
 // lost the revocation and a claim after it. [Fenced] with the row's owner takes it at once, as
 // always.
 //
-// Revoke returns an error when the row does not exist, when another holder takes it meanwhile, and
-// when the store did not confirm the change. It may be called again.
+// Revoke returns [ErrRowMissing] when the row does not exist, and other errors when another holder
+// takes it meanwhile, and when the store did not confirm the change. It may be called again.
 func Revoke(ctx context.Context, store Store, workerID int64) (Row, error) {
 	status, err := store.Status(ctx)
 	if err != nil {
@@ -41,12 +41,11 @@ func Revoke(ctx context.Context, store Store, workerID int64) (Row, error) {
 		next.Token = revokedPrefix + rand.Text()
 		ttl := max(held.Expires.Sub(status.Now), 0)
 		next.Expires = status.Now.Add(ttl)
-		var found Row
-		found, err = swapRow(ctx, store, held, next, ttl)
+		found, errSwap := swapRow(ctx, store, held, next, ttl)
 		if found.Version != 0 && found.Version != held.Version && !found.Same(next) {
 			return Row{}, fmt.Errorf("leasestore: Revoke: row %d has a new holder, %q; check the row and call Revoke again if needed", workerID, found.Owner)
 		}
-		held = found // unless it is next, renewed or released meanwhile
+		held, err = found, errSwap // unless it is next, renewed or released meanwhile
 	}
 	switch {
 	case err != nil:

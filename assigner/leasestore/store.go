@@ -162,8 +162,8 @@ var (
 	// ErrClockSkew: the clocks of this host and of the store differ by more than
 	// LeaseConfig.MaxSkew.
 	ErrClockSkew = errors.New("leasestore: clock skew")
-	// ErrRowMissing: the row of a lease has vanished, alone or with its namespace. It comes with
-	// ErrWorkerRowLost.
+	// ErrRowMissing: the row of a lease has vanished, alone or with its namespace. A renewal
+	// returns it with ErrWorkerRowLost.
 	ErrRowMissing = errors.New("leasestore: worker row missing")
 	// ErrFenceRegressed: a restore, or a failover that lost commits, has set the store back to an
 	// earlier state. It comes with ErrWorkerRowLost.

@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"math"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -32,14 +31,12 @@ type Clock struct{ wall, since time.Time }
 // Now returns the reading plus the time elapsed since.
 func (c Clock) Now() time.Time { return c.wall.Add(time.Since(c.since)) }
 
-// grow moves the limit, and puts Half between it and position.
+// grow moves the limit, and puts Half between it and position. Without a fence no delta reaches
+// Half.
 func (g *Grant) grow(position, limit int64, unit time.Duration) {
 	g.rate = g.pace(position, unit)
 	g.at, g.position, g.Limit = time.Now(), position, limit
-	g.Half = math.MaxInt64
-	if g.Fenced() {
-		g.Half = position + (limit-position)/2
-	}
+	g.Half = position + (limit-position)/2
 }
 
 // pace returns the ID time per real time since the last call of grow, or before it if that was less

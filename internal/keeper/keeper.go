@@ -105,8 +105,7 @@ func (k *Keeper) Start(ctx context.Context, hooks Hooks) error {
 	if err := k.first(ctx); err != nil {
 		return fmt.Errorf("%s: no worker ID: %w", k.Package, err)
 	}
-	k.reported = ""
-	k.lastErr.Store(nil)
+	k.succeeded(false)
 	background, cancel := context.WithCancel(context.Background())
 	k.cancel = cancel
 	k.ran.Go(func() { k.run(background) })
@@ -133,11 +132,10 @@ func (k *Keeper) Latest() *Grant { return k.latest.Load() }
 // Shortage returns ErrLeaseExhausted of the package, and says why no grant covers the next unit.
 func (k *Keeper) Shortage() error {
 	grant := k.latest.Load()
-	reason := fmt.Sprintf("may be used up to delta %d", grant.Limit)
+	err := fmt.Errorf("%w: worker ID %d may be used up to delta %d", k.Errors.LeaseExhausted, grant.WorkerID, grant.Limit)
 	if k.current.Load() == nil {
-		reason = "is no longer held"
+		err = fmt.Errorf("%w: worker ID %d is no longer held", k.Errors.LeaseExhausted, grant.WorkerID)
 	}
-	err := fmt.Errorf("%w: worker ID %d %s", k.Errors.LeaseExhausted, grant.WorkerID, reason)
 	if last := k.lastErr.Load(); last != nil {
 		return fmt.Errorf("%w; last answer of the store: %w", err, *last)
 	}

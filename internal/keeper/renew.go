@@ -35,10 +35,9 @@ func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 	k.Renewals.Add(1)
 	k.highest = max(k.highest, grant.Limit)
 	k.want.CompareAndSwap(want, 0) // a generator that still needs a refused delta asks again
+	k.refused = nextDelay(k.refused)
 	if grant.Limit >= want {
 		k.refused = 0
-	} else {
-		k.refused = nextDelay(k.refused)
 	}
 	if position > grant.Limit { // the clock was wrong for a moment, or is ahead of a lossy store
 		position = min(used, grant.Limit)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/bitsalloc"
 )
 
 // A retry is an error of an assigner that passes.
@@ -224,6 +225,10 @@ func TestCurrentUnitCountsAsUsedByAnEarlierProcess(t *testing.T) {
 				row.grant.WorkerID = r.first
 				r.assign = func(context.Context, int) (assigner.Grant, error) { return row.grant, nil }
 				cfg := r.settings()
+				// In a domain of its own the registry has no other worker IDs to begin above.
+				now, own := cfg.Now, ownDomain().Epoch
+				cfg.Now = func() time.Time { return now().Add(own.Sub(bitsalloc.DefaultEpoch())) }
+				cfg.Epoch = own
 				time.Sleep(time.Minute)
 				r.openWith(t, cfg)
 				if h := r.Current(); h.First != row.first || h.Delta != 60 {
