@@ -46,7 +46,7 @@ fuzz: ## each fuzz target for FUZZTIME
 	@.ci/fuzz $(or $(FUZZTIME),30s)
 
 simulate: ## the simulation of leases, SEEDS schedules of each world; see docs/EVIDENCE.md
-	UIDRING_SEEDS=$(or $(SEEDS),20000) go test ./assigner -count=1 -v -timeout 0 -run '^(TestSimulationHasNoDuplicates|TestSimulationStarvesNoHolder)'
+	UIDRING_SEEDS=$(or $(SEEDS),20000) go test ./assigner -count=1 -v -timeout 0 -run '^TestSimulation(HasNoDuplicates|HorizonHolds|StarvesNoHolder)'
 
 chaos: ## processes, a MariaDB and faults for TIME, every ID counted, then the same for segments; CHAOS takes more flags, such as -chaos.seed=7 or -chaos.flush=0
 	cd internal/systest && go test ./chaos -count=1 -v -timeout 0 -run '^TestChaos$$' -chaos.for=$(or $(TIME),60s) $(CHAOS)

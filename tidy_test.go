@@ -17,15 +17,15 @@ const module = "github.com/uidring/uidring"
 // imports a store. "uidring" is the root package.
 var mayImport = map[string]string{
 	"uidring": "", "bitsalloc": "", "ringbuffer": "", "schema": "", "client": "",
-	"internal/disk": "", "internal/original": "", "internal/generator": "uidring", "internal/storecall": "", "internal/httpcall": "", "vmclock": "",
+	"internal/disk": "", "internal/original": "", "internal/check": "uidring", "internal/generator": "uidring", "internal/storecall": "", "internal/httpcall": "", "vmclock": "",
 
 	"assigner/leasestore": "bitsalloc internal/storecall",
-	"assigner":            "bitsalloc assigner/leasestore internal/storecall",
-	"internal/keeper":     "bitsalloc assigner assigner/leasestore internal/generator internal/storecall",
+	"assigner":            "bitsalloc assigner/leasestore internal/check internal/storecall",
+	"internal/keeper":     "bitsalloc assigner assigner/leasestore internal/check internal/generator internal/storecall",
 
 	"cached":      "uidring bitsalloc ringbuffer assigner internal/generator internal/keeper",
 	"defaultgen":  "uidring bitsalloc assigner internal/generator internal/keeper",
-	"segment":     "uidring ringbuffer internal/generator",
+	"segment":     "uidring ringbuffer internal/check internal/generator",
 	"backdate":    "bitsalloc assigner internal/generator internal/keeper",
 	"metrics":     "assigner cached defaultgen segment",
 	"publicid":    "uidring",

@@ -14,7 +14,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/generator"
+	"github.com/uidring/uidring/internal/check"
 )
 
 // A LeaseConfig configures how [Leased], [Auto] and [Fenced] take and renew leases. Its zero value
@@ -124,7 +124,7 @@ type leaser struct {
 	newFirst bool     // Auto
 	source   Assigner // of Fenced, which takes a row of the same owner before it expires; else nil
 	holder   string   // host and process number
-	config   generator.Checker
+	config   check.Checker
 
 	// A simulation replaces these.
 	shuffle func(n int, swap func(i, j int))
@@ -145,7 +145,7 @@ func newLeaser(store leasestore.Store, cfg LeaseConfig) *leaser {
 	holder := fmt.Sprintf("%s pid %d", host, os.Getpid())
 	cfg.Owner = cmp.Or(cfg.Owner, holder)
 	l := &leaser{store: store, cfg: cfg, holder: holder, shuffle: rand.Shuffle, pause: backOff, clock: hostClock,
-		config: generator.Checker{Invalid: errInvalidConfig}}
+		config: check.Checker{Invalid: errInvalidConfig}}
 	l.config.Check(store != nil, "store", "nil", "a store")
 	l.config.Check(cfg.Window >= 0, "Window", cfg.Window, "0 (2 min) or more")
 	l.config.Check(cfg.MaxLead >= 0, "MaxLead", cfg.MaxLead, "0 (default) or more")

@@ -151,7 +151,8 @@ func TestNextIssuesEachIDOfAUnit(t *testing.T) {
 		if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) {
 			t.Errorf("Next = %v, want ErrSequenceExhausted", err)
 		}
-		// Takes that look at once must not move the next number back: one of them could repeat an ID.
+		// Takes that look at once must not move the next number back: one of them could repeat
+		// an ID.
 		if next, _ := g.Add(0); next != first.ID+17 {
 			t.Errorf("after 17 takes the unit is at its ID %d", next-first.ID)
 		}

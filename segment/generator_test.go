@@ -320,8 +320,8 @@ func TestRangesGrowForCallersThatOutrunTheStore(t *testing.T) {
 			}
 			calls := s.calls()
 			for i, size := range calls[1:] {
-				if size != calls[i] && size != min(2*calls[i], 1_000_000) {
-					t.Errorf("a range of %d IDs after one of %d, want it doubled", size, calls[i])
+				if size > 2*calls[i] {
+					t.Errorf("a range of %d IDs after one of %d, want it doubled at most", size, calls[i])
 				}
 			}
 			if first := calls[:ahead+1]; slices.Max(first) != 1000 || slices.Max(calls) != 1_000_000 || len(calls) < 150 {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/uidring/uidring/internal/generator"
+	"github.com/uidring/uidring/internal/check"
 )
 
 // A Period is the time after which [Numbers] begins at 1 again.
@@ -63,7 +63,7 @@ func (cfg NumbersConfig) resolve() (NumbersConfig, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	c := &generator.Checker{Invalid: ErrInvalidConfig}
+	c := &check.Checker{Invalid: ErrInvalidConfig}
 	c.Check(cfg.Period >= Daily && cfg.Period <= Forever, "Period", cfg.Period, "Daily, Monthly, Yearly, Forever")
 	const suffix = len("-20060102")
 	c.Check(len(cfg.Name) <= maxName-suffix, "Name", strconv.Quote(cfg.Name), "with a date: up to %d bytes", maxName-suffix)

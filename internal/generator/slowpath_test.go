@@ -56,11 +56,3 @@ func TestNotifierIsUsedByManyGoroutines(t *testing.T) {
 		}
 	})
 }
-
-func TestCheckerAddsNoNilError(t *testing.T) {
-	var c generator.Checker
-	c.Add("Layout", 1, nil)
-	if err := c.Err(); err != nil {
-		t.Errorf("Err = %v, want nil", err)
-	}
-}

@@ -88,7 +88,7 @@ func TestPositionBeyondTheGrantIsNoPace(t *testing.T) {
 	})
 }
 
-// What a renewal has granted may be used.
+// The generator may use the deltas that a renewal has granted.
 func TestUsedFollowsTheLimit(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		fence(r)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/generator"
+	"github.com/uidring/uidring/internal/check"
 )
 
 // Settings are the configuration that the generators with a worker ID share.
@@ -44,8 +44,8 @@ type Trace struct {
 
 // New returns a Keeper with the defaults filled in, and a Checker with the mistakes in s. Alloc is
 // nil if the layout or the epoch is wrong. Without mistakes the caller goes on with Start.
-func New(s Settings) (*Keeper, *generator.Checker) {
-	c := &generator.Checker{Invalid: s.Errors.InvalidConfig}
+func New(s Settings) (*Keeper, *check.Checker) {
+	c := &check.Checker{Invalid: s.Errors.InvalidConfig}
 	s.Layout = cmp.Or(s.Layout, bitsalloc.Default())
 	s.Layout.Unit = cmp.Or(s.Layout.Unit, time.Second)
 	s.Epoch = cmp.Or(s.Epoch, bitsalloc.DefaultEpoch())

@@ -49,6 +49,7 @@ var targets = []target{
 	{"bitsalloc", nil},
 	{"ringbuffer", []string{"cached"}},
 	{"internal/keeper", []string{"cached", "defaultgen"}},
+	{"internal/check", []string{"cached"}},
 	{"internal/generator", []string{"cached", "segment"}},
 	{"cached", nil},
 	{"defaultgen", nil},

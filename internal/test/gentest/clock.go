@@ -21,9 +21,9 @@ func Skewed(by *atomic.Int64) func() time.Time {
 	return func() time.Time { return time.Now().Add(time.Duration(by.Load())) }
 }
 
-// wrongReading has a clock that is a year ahead in one reading, whichever that is. It costs a start
-// or one call of Next, and is forgotten. The store refuses to give a worker ID to a host whose clock
-// is more than a minute off, and grants 40 to 100 units ahead of its own clock.
+// wrongReading has a clock that is a year ahead in one reading, whichever that is. It costs a
+// start or one call of Next, and is forgotten. The store refuses to give a worker ID to a host
+// whose clock is more than a minute off, and grants 40 to 100 units ahead of its own clock.
 func (s *suite) wrongReading(t *testing.T) {
 	const readings = 40
 	started := 0

@@ -77,9 +77,9 @@ func (s *suite) oneGenerator(t *testing.T) {
 	}
 }
 
-// lastUnit has generators that begin in the last units of the layout. A generator that prepares IDs
-// begins with the next unit, and an earlier process may have used the unit of a worker ID that comes
-// back.
+// lastUnit has generators that begin in the last units of the layout. A generator that prepares
+// IDs begins with the next unit, and an earlier process may have used the unit of a worker ID
+// that comes back.
 func (s *suite) lastUnit(t *testing.T) {
 	layout := narrow()
 	layout.DeltaBits = 10

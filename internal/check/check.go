@@ -1,7 +1,5 @@
-// Package generator has the parts that all generators share: the checks of a Config, calls of the
-// user's funcs, the end of a generator, the slow path of taking IDs from a ring, and a notifier for
-// callers that wait.
-package generator
+// Package check collects the mistakes of a configuration.
+package check
 
 import (
 	"errors"
