@@ -13,7 +13,8 @@ import (
 	"github.com/uidring/uidring/assigner/remoteassigner"
 )
 
-// remoteFixture opens a memory behind a server, with a client that has a fault.
+// remoteFixture opens a memory behind a server, with a client that has a fault. Package daemon of
+// the command runs RunFaults against processes.
 func remoteFixture(t *testing.T, fault string) assignertest.StoreFixture {
 	backend := newServer("")
 	handler := remoteassigner.NewHandler(func(namespace string) leasestore.Store { return memory{backend, namespace} })
@@ -21,7 +22,11 @@ func remoteFixture(t *testing.T, fault string) assignertest.StoreFixture {
 	t.Cleanup(func() { s.Close() })
 	addr := s.Listener.Addr().String()
 	open := func(addr, namespace string) leasestore.Store {
-		return client{remoteassigner.LeaseStore([]string{"http://" + addr}, namespace, remoteassigner.Config{}), fault}
+		remote := remoteassigner.LeaseStore([]string{"http://" + addr}, namespace, remoteassigner.Config{})
+		if fault == "none" {
+			return remote
+		}
+		return client{remote, fault}
 	}
 	down := func(t *testing.T) (up func()) {
 		_ = s.Listener.Close() // or a client reads on a new connection before the call in flight takes effect
