@@ -33,7 +33,6 @@ func Run(t *testing.T, b Database) {
 		{"FewNodesLeftIsLogged", true, fewLeft},
 		{"NodesOrLeasesThatAreOvertaken", false, overtaken},
 		{"OneKindOfTablesIsEnough", false, oneKind},
-		{"ApplyAtOnceAndAgain", false, applyAtOnce},
 		{"ApplyCreatesGroups", false, applyGroups},
 		{"LeasedCreatesItsTables", false, leasedCreates},
 		{"MissingTableNamesTheRemedy", true, missingTable},
@@ -150,18 +149,6 @@ func shareTheNumbers(t *testing.T, b Database) {
 		}
 		Renew(t, l)
 	}
-}
-
-func applyAtOnce(t *testing.T, b Database) {
-	db, _ := b.Empty(t)
-	testkit.Together(8, func(int) {
-		if _, err := TryApply(t, db, sqlassigner.Config{}); err != nil {
-			t.Error(err)
-		}
-	})
-	l := Assign(t, Disposable(db))
-	Apply(t, db)
-	Renew(t, l)
 }
 
 // applyGroups creates the tables of one group after the other. Names are in lower case in
