@@ -47,6 +47,10 @@ func TestSuitesPassWithoutAFault(t *testing.T) {
 		t.Parallel()
 		suites["RunStore"](t, "none, but lossy")
 	})
+	t.Run("RunStore over HTTP", func(t *testing.T) {
+		t.Parallel()
+		assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture { return remoteFixture(t, "none") })
+	})
 }
 
 // faults names for each fault a case that must fail.

@@ -3,6 +3,7 @@ package assignertest_test
 import (
 	"context"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -12,38 +13,51 @@ import (
 	"github.com/uidring/uidring/assigner/remoteassigner"
 )
 
-// remoteFixture opens a memory behind a server, with a client that has a fault.
+// remoteFixture opens a memory behind a server, with a client that has a fault. Package daemon of
+// the command runs RunFaults against processes.
 func remoteFixture(t *testing.T, fault string) assignertest.StoreFixture {
-	backend := memory{newServer(""), "mine"}
-	handler := remoteassigner.NewHandler(func(string) leasestore.Store { return backend })
+	backend := newServer("")
+	handler := remoteassigner.NewHandler(func(namespace string) leasestore.Store { return memory{backend, namespace} })
 	s := httptest.NewServer(handler)
 	t.Cleanup(func() { s.Close() })
-	open := func(addr string) leasestore.Store {
-		return client{remoteassigner.LeaseStore([]string{"http://" + addr}, "mine", remoteassigner.Config{}), fault}
+	addr := s.Listener.Addr().String()
+	open := func(addr, namespace string) leasestore.Store {
+		remote := remoteassigner.LeaseStore([]string{"http://" + addr}, namespace, remoteassigner.Config{})
+		if fault == "none" {
+			return remote
+		}
+		return client{remote, fault}
+	}
+	down := func(t *testing.T) (up func()) {
+		_ = s.Listener.Close() // or a client reads on a new connection before the call in flight takes effect
+		s.CloseClientConnections()
+		s.Close()
+		return func() {
+			l, err := net.Listen("tcp", addr)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			s = &httptest.Server{Listener: l, Config: &http.Server{Handler: handler}}
+			s.Start()
+		}
 	}
 	return assignertest.StoreFixture{
-		Handle:  func() leasestore.Store { return open(s.Listener.Addr().String()) },
-		Through: func(w *assignertest.Wire) leasestore.Store { return open(w.Proxy(t, s.Listener.Addr().String())) },
+		Handle:  func() leasestore.Store { return open(addr, "mine") },
+		Other:   func(name string) leasestore.Store { return open(addr, name) },
+		Down:    down,
+		Through: func(w *assignertest.Wire) leasestore.Store { return open(w.Proxy(t, addr), "mine") },
 		Kill: func(t *testing.T) {
-			_ = s.Listener.Close() // or a client reads on a new connection before the call in flight takes effect
-			s.CloseClientConnections()
-			s.Close()
+			up := down(t)
 			if fault == "forgets" {
-				_ = backend.with(t.Context(), func(s *space) {
+				_ = memory{backend, "mine"}.with(t.Context(), func(s *space) {
 					for id, row := range s.rows {
 						row.Fence -= 3
 						s.rows[id] = row
 					}
 				})
 			}
-			l, err := net.Listen("tcp", s.Listener.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			s = httptest.NewUnstartedServer(handler)
-			_ = s.Listener.Close()
-			s.Listener = l
-			s.Start()
+			up()
 		},
 		Unreachable: remoteassigner.ErrUnreachable,
 	}

@@ -98,7 +98,6 @@ func TestStatusNamesTheRemedyOfARefusal(t *testing.T) {
 		"UnrecognizedClientException": "; correct the credentials",
 		"RequestLimitExceeded":        "; raise the capacity",
 		"LimitExceededException":      "table uidring at ",
-		"ResourceNotFoundException":   "; create the table",
 	} {
 		_, err := refused(url, func(answer *http.Response, _ []byte) []byte {
 			answer.StatusCode = http.StatusBadRequest

@@ -98,7 +98,6 @@ func TestForeignStateIsRefused(t *testing.T) {
 		"no JSON, with a checksum":  sum("{"),
 		"a number that is too long": sum(strings.Replace(string(body), `"Fence":`, `"Fence":99999999999999999999`, 1)),
 		"somebody's JSON":           []byte(`{"rows":[]}`),
-		"no content":                nil,
 	} {
 		wantDamaged(t, dir, "state.json", content, what)
 	}

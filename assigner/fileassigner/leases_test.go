@@ -67,11 +67,7 @@ func heldFolder(t *testing.T) (dir string, row leasestore.Row) {
 	dir = diskFolder(t)
 	s := fileassigner.LeaseStore(dir)
 	for range 3 {
-		l, err := assigner.Leased(s, assigner.LeaseConfig{Owner: "me"}).Assign(t.Context(), assignertest.Domain())
-		if err != nil {
-			t.Fatal(err)
-		}
-		row = stores.Load(t, s, l.Grant().WorkerID)
+		row = stores.Load(t, s, stores.Assign(t, s).Grant().WorkerID)
 	}
 	return dir, row
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/uidring/uidring/assigner/natsassigner"
 	"github.com/uidring/uidring/internal/test/faultconn"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -40,7 +41,13 @@ func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
 	}
 	leader := int(info.Cluster.Leader[1] - '0')
 	s := natsassigner.LeaseStore(connect(t, servers[(leader+1)%3]), bucket, "orders", durable)
-	stores.ALostNodeForgetsNoFence(t, s, servers[leader].Kill9)
+	l := stores.Assign(t, s)
+	limit := l.Grant().Limit
+	servers[leader].Kill9()
+	testkit.Succeeds(t, "a renewal", func() error { return l.Renew(t.Context(), limit, limit+10) })
+	if row := stores.Load(t, s, l.Grant().WorkerID); row.Fence != l.Grant().Limit || row.Fence < limit+10 {
+		t.Errorf("row %+v, want fence %d, above %d", row, l.Grant().Limit, limit)
+	}
 }
 
 func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {

@@ -8,8 +8,6 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
-	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/natsassigner"
 	"github.com/uidring/uidring/internal/test/stores"
@@ -57,10 +55,7 @@ func TestStatusTellsTheFaultsOfABucket(t *testing.T) {
 func TestRenewNoticesDirectGets(t *testing.T) {
 	_, js := serve(t, 3)
 	s := natsassigner.LeaseStore(js, bucket, "orders", durable)
-	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := stores.Assign(t, s)
 	cfg := natsassigner.StreamConfig(bucket, 3)
 	for _, direct := range []bool{true, false} {
 		cfg.AllowDirect = direct

@@ -247,7 +247,8 @@ const maxKey = 128
 // start with a key takes the worker ID from WORKER_NODE, the table of [Disposable]; a row of
 // WORKER_STICKY keeps it. A key has 1 to 128 characters, no control characters, and no space at
 // either end; keys are case-sensitive. Of all processes that share a key, the last to start has the
-// worker ID, so an address that several hosts or containers share is no key.
+// worker ID, so an address that several hosts or containers share is no key. A configured key is
+// best, such as the name of a pod of a StatefulSet.
 //
 // The grant is [assigner.GuaranteeSticky], reusable, and not fenced. When a second process starts
 // with a key, it takes over the worker ID. Renew of the first process then returns

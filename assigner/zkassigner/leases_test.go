@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/zkassigner"
 	"github.com/uidring/uidring/internal/test/stores"
@@ -39,9 +38,7 @@ func TestLeaseStoreWritesPersistentZnodesWithTheACL(t *testing.T) {
 	}
 	cfg := zkassigner.Config{Root: "/ids", ACL: zk.AuthACL(zk.PermAll)}
 	s := zkassigner.LeaseStore(mine, "orders", cfg)
-	if _, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain()); err != nil {
-		t.Fatal(err)
-	}
+	stores.Assign(t, s)
 	_, err := zkassigner.LeaseStore(other, "orders", cfg).Load(t.Context(), 0)
 	if err == nil || !strings.Contains(err.Error(), "not authenticated") || !strings.Contains(err.Error(), "ZooKeeper at "+server.Addr()) {
 		t.Errorf("Load by another user: %v, want an error", err)

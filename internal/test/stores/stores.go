@@ -157,62 +157,37 @@ func (b *Backend) namespace(t *testing.T, name string, handles, kills *atomic.In
 	}
 }
 
-func assign(t *testing.T, s leasestore.Store) (assigner.Lease, error) {
-	return assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+// Assign takes a worker ID, and ends the test on an error.
+func Assign(t testing.TB, s leasestore.Store) assigner.Lease {
+	t.Helper()
+	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }
 
 // ACopyIsQuarantined checks that a claim on a copy of the store's data, such as a backup that was
 // restored, is quarantined. copied makes the copy, and returns the store on it.
 func ACopyIsQuarantined(t *testing.T, s leasestore.Store, copied func() leasestore.Store) {
 	t.Helper()
-	l, err := assign(t, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := Assign(t, s)
 	identity := Status(t, s).Identity
 	s = copied()
 	if got := Status(t, s).Identity; got == identity {
 		t.Errorf("the copy has the identity %q of the original", got)
 	}
-	_, err = assign(t, s)
+	_, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
 	if !errors.Is(err, assigner.ErrQuarantined) || !strings.Contains(err.Error(), identity) ||
 		strings.Contains(err.Error(), fmt.Sprintf("worker %d ", l.Grant().WorkerID)) {
 		t.Errorf("Assign on a copy: %v; want a quarantine that names %q", err, identity)
 	}
 }
 
-// ALostNodeForgetsNoFence renews a lease three times, and checks its row. kill is called before the
-// second renewal.
-func ALostNodeForgetsNoFence(t *testing.T, s leasestore.Store, kill func()) {
-	t.Helper()
-	l, err := assign(t, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	identity := Status(t, s).Identity
-	for i := range 3 {
-		limit := l.Grant().Limit
-		if i == 1 {
-			kill()
-		}
-		testkit.Succeeds(t, "a renewal", func() error { return l.Renew(t.Context(), limit, limit+10) })
-		row := Load(t, s, l.Grant().WorkerID)
-		if row.Fence != l.Grant().Limit || row.Fence < limit+10 {
-			t.Errorf("row %+v, want fence %d, above %d", row, l.Grant().Limit, limit)
-		}
-	}
-	if got := Status(t, s).Identity; got != identity {
-		t.Errorf("identity %q afterwards, was %q", got, identity)
-	}
-}
-
 // RenewalTakes checks how many requests a renewal makes. requests returns their number so far.
 func RenewalTakes(t *testing.T, s leasestore.Store, want int64, requests func() int64) {
 	t.Helper()
-	l, err := assign(t, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := Assign(t, s)
 	before, limit := requests(), l.Grant().Limit
 	if err := l.Renew(t.Context(), limit, limit+1); err != nil || requests()-before != want {
 		t.Errorf("%d requests, %v; want %d", requests()-before, err, want)
