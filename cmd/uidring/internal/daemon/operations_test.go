@@ -85,8 +85,8 @@ func TestProgramRunsAsInTheDeployment(t *testing.T) {
 			t.Errorf("record %v, want %s with %q", record, name, want)
 		}
 	}
-	// The tests of package prometheus cover the metrics of segments. The metric of the horizon appears
-	// after the first call of Horizon, and has a test of its own.
+	// The tests of package prometheus cover the metrics of segments. The metric of the horizon
+	// appears after the first call of Horizon, and has a test of its own.
 	for _, file := range []string{"alerts.yml", "alerts_test.yml", "dashboard.json", "../OPERATIONS.md"} {
 		text, err := os.ReadFile("../../../../docs/operations/" + file)
 		must(t, err)
