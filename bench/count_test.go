@@ -13,10 +13,7 @@ import (
 // newCount returns a count of a generator with worker ID 500, and a func that composes IDs.
 func newCount(t *testing.T) (c *count, id func(worker, delta, sequence int64) int64) {
 	t.Helper()
-	alloc, err := bitsalloc.New(bitsalloc.Default(), bitsalloc.DefaultEpoch())
-	if err != nil {
-		t.Fatal(err)
-	}
+	alloc := testgen.Allocator(t, bitsalloc.Default(), bitsalloc.DefaultEpoch())
 	g := testgen.Cached(t, cached.Config{Assigner: assigner.Static(500), AllowReuse: true})
 	c = &count{layout: alloc.Layout(), gen: g, goroutines: 4, target: 300_000}
 	return c, func(worker, delta, sequence int64) int64 {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/uidring/uidring/client"
 	"github.com/uidring/uidring/internal/test/idset"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A network is the servers a, b and so on, as a RoundTripper for bubbles of synctest. The tests of
@@ -89,10 +90,7 @@ func in(t *testing.T, servers string, cfg client.Config, a answers, test func(t 
 		}
 		cfg.Batch, cfg.Transport = 100, n
 		c, err := client.New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
+		testkit.Close(t, c, err)
 		test(t, c, n)
 	})
 }

@@ -9,28 +9,18 @@ import (
 	"os"
 
 	apps "k8s.io/api/apps/v1"
-	coordination "k8s.io/api/coordination/v1"
 	core "k8s.io/api/core/v1"
-	policy "k8s.io/api/policy/v1"
-	rbac "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/pod-security-admission/api"
 	security "k8s.io/pod-security-admission/policy"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
-	"sigs.k8s.io/yaml"
 )
 
-// kinds makes an empty object of each kind that manifests may have.
-var kinds = map[string]func() any{
-	"v1 Service":                               func() any { return new(core.Service) },
-	"v1 ServiceAccount":                        func() any { return new(core.ServiceAccount) },
-	"apps/v1 Deployment":                       func() any { return new(apps.Deployment) },
-	"apps/v1 StatefulSet":                      func() any { return new(apps.StatefulSet) },
-	"policy/v1 PodDisruptionBudget":            func() any { return new(policy.PodDisruptionBudget) },
-	"coordination.k8s.io/v1 Lease":             func() any { return new(coordination.Lease) },
-	"rbac.authorization.k8s.io/v1 Role":        func() any { return new(rbac.Role) },
-	"rbac.authorization.k8s.io/v1 RoleBinding": func() any { return new(rbac.RoleBinding) },
-}
+// decoder rejects fields that the types of the API do not have.
+var decoder = serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
 
 // manifest returns the text of a file, or of all that kustomize makes of a folder.
 func manifest(name string) ([]byte, error) {
@@ -46,23 +36,15 @@ func manifest(name string) ([]byte, error) {
 
 // readManifest returns the objects of a file or folder. It rejects fields that the types of the API
 // do not have, and values that do not fit.
-func readManifest(file string) (objects []any, err error) {
+func readManifest(file string) (objects []runtime.Object, err error) {
 	text, err := manifest(file)
 	if err != nil {
 		return nil, err
 	}
 	for i, part := range bytes.Split(text, []byte("\n---\n")) {
-		var head struct{ APIVersion, Kind string }
-		if err := yaml.Unmarshal(part, &head); err != nil {
+		object, _, err := decoder.Decode(part, nil, nil)
+		if err != nil {
 			return nil, fmt.Errorf("%s, object %d: %w", file, i, err)
-		}
-		empty, ok := kinds[head.APIVersion+" "+head.Kind]
-		if !ok {
-			return nil, fmt.Errorf("%s, object %d: unknown kind %q of %q", file, i, head.Kind, head.APIVersion)
-		}
-		object := empty()
-		if err := yaml.UnmarshalStrict(part, object); err != nil {
-			return nil, fmt.Errorf("%s, %s: %w", file, head.Kind, err)
 		}
 		objects = append(objects, object)
 	}

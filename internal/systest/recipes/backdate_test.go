@@ -1,43 +1,23 @@
 package recipes
 
 import (
-	"os"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/internal/test/testserver"
+	"github.com/uidring/uidring/internal/test/testgen"
 )
 
 // The program of docs/BACKDATE.md gives all rows IDs of their times.
 func TestBackdateProgram(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/BACKDATE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, _ := strings.Cut(string(page), "```go\n")
-	program, _, _ := strings.Cut(text, "```")
-	dsn := testserver.MariaDB(t).DSN()
-	db, err := sqlassigner.OpenMySQL(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
-		t.Fatal(err)
-	}
+	program, db := ofPage(t, "docs/BACKDATE.md")
 	db.MustExec("CREATE TABLE orders (seq BIGINT PRIMARY KEY AUTO_INCREMENT, created_at DATETIME NOT NULL, id BIGINT UNIQUE)")
 	for i := range 100 {
 		db.MustExec("INSERT INTO orders (created_at) VALUES (?)", time.Date(2026, 3, 1, 0, 0, i/10, 0, time.UTC))
 	}
-	output(t, strings.Replace(program, "root@tcp(127.0.0.1:3306)/ids?", dsn+"?", 1))
+	output(t, program)
 
-	alloc, err := bitsalloc.New(bitsalloc.Recommended(), bitsalloc.DefaultEpoch())
-	if err != nil {
-		t.Fatal(err)
-	}
+	alloc := testgen.Allocator(t, bitsalloc.Recommended(), bitsalloc.DefaultEpoch())
 	var rows []struct{ Seq, ID int64 }
 	if err := db.Select(&rows, "SELECT seq, id FROM orders WHERE id IS NOT NULL ORDER BY id"); err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/uidringtest"
 )
@@ -178,10 +179,7 @@ func otherKeys(t *testing.T, db *gorm.DB) {
 
 func sharedPool(t *testing.T, db *gorm.DB) {
 	ids, err := newShopIDs(t.Context(), db)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer ids.Close()
+	testkit.Close(t, ids, err)
 	first, second := Invoice{Payer: "Ada"}, Invoice{Payer: "Bob"}
 	if err := errors.Join(db.Create(&first).Error, db.Create(&second).Error); err != nil || first.ID <= 0 || second.ID <= first.ID {
 		t.Errorf("IDs %d and %d, %v, want two that increase", first.ID, second.ID, err)

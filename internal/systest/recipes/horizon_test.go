@@ -3,10 +3,8 @@ package recipes
 import (
 	"bufio"
 	"context"
-	"os"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 
@@ -14,27 +12,12 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // The program of docs/HORIZON.md prints every ID once, in order, while two processes insert rows
 // and others start and end.
 func TestHorizonProgram(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/HORIZON.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, _ := strings.Cut(string(page), "```go\n")
-	program, _, _ := strings.Cut(text, "```")
-	dsn := testserver.MariaDB(t).DSN()
-	db, err := sqlassigner.OpenMySQL(dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
-		t.Fatal(err)
-	}
+	program, db := ofPage(t, "docs/HORIZON.md")
 	db.MustExec("CREATE TABLE orders (id BIGINT PRIMARY KEY)")
 	store := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{})
 	insert := func(rows int) {
@@ -55,7 +38,7 @@ func TestHorizonProgram(t *testing.T) {
 	}
 	insert(1) // or there is no namespace yet
 	ctx, stop := context.WithCancel(t.Context())
-	reader := build(ctx, t, strings.Replace(program, "root@tcp(127.0.0.1:3306)/ids?", dsn+"?", 1))
+	reader := build(ctx, t, program)
 	lines, err := reader.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

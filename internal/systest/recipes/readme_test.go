@@ -10,17 +10,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // The program of the README prints an ID with the databases that the README names.
 func TestReadmeProgram(t *testing.T) {
-	page, err := os.ReadFile("../../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text, _ := strings.Cut(string(page), "```go\n")
-	program, rest, _ := strings.Cut(text, "```")
+	program, rest := programOf(t, "README.md")
 	lines := regexp.MustCompile(`(?m)^(db, err := sqlx\.Open\("(\w+)", ").*("\)) // import _ ("[^"]+")`).FindAllStringSubmatch(rest, -1)
 	if len(lines) != 2 {
 		t.Fatalf("README.md has %d lines for other databases, want 2", len(lines))
@@ -43,6 +42,31 @@ func TestReadmeProgram(t *testing.T) {
 			return strings.Replace(source, "import (", "import (\n\t\"github.com/jmoiron/sqlx\"\n\t_ "+driver, 1)
 		})
 	}
+}
+
+// programOf returns the first program of a page, and the page after it.
+func programOf(t *testing.T, page string) (program, rest string) {
+	t.Helper()
+	text, err := os.ReadFile("../../../" + page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, begun, _ := strings.Cut(string(text), "```go\n")
+	program, rest, _ = strings.Cut(begun, "```")
+	return program, rest
+}
+
+// ofPage returns the first program of a page, for a database that has the tables of leases.
+func ofPage(t *testing.T, page string) (program string, db *sqlx.DB) {
+	t.Helper()
+	program, _ = programOf(t, page)
+	dsn := testserver.MariaDB(t).DSN()
+	db, err := sqlassigner.OpenMySQL(dsn)
+	testkit.Close(t, db, err)
+	if _, err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Replace(program, "root@tcp(127.0.0.1:3306)/ids?", dsn+"?", 1), db
 }
 
 // printsAnID runs a program, whose output must be an ID.

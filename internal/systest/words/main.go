@@ -5,9 +5,6 @@ package main
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"os/exec"
 	"path"
@@ -39,6 +36,7 @@ var (
 	heading        = regexp.MustCompile(`(?m)^#+ +(.+)$`)
 	notInAnchors   = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 	codeBlock      = regexp.MustCompile("(?s)```.*?```")
+	uncommented    = regexp.MustCompile(`(?m)^(?:[^/\n].*)?\n(type [A-Z]\w*|(?:var|const) (?:\(\n\t)?[A-Z][^/\n]*$|func (?:\((?:\w+ )?\*?[A-Z]\S*\) )?[A-Z]\w*)`)
 	packageComment = regexp.MustCompile(`(?m)^(//.*|\*/)\npackage `)
 	code           = regexp.MustCompile("`[^`\n]*`")
 	logged         = regexp.MustCompile(`Logger\.(?:Info|Warn|Error)\("([^"]+)"`)
@@ -79,7 +77,7 @@ func main() {
 	for name, text := range files {
 		switch {
 		case strings.HasSuffix(name, ".go"):
-			files.comments(name, text)
+			comments(name, text)
 		case strings.HasSuffix(name, ".md"):
 			files.page(name, text)
 		}
@@ -98,71 +96,30 @@ func main() {
 	}
 }
 
-// comments checks the comments of a Go file.
-func (files tree) comments(name, text string) {
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
-	if err != nil {
-		complain("%v", err)
-		return
-	}
+// comments checks the line comments of a Go file, and that its exported names have one.
+func comments(name, text string) {
 	if !strings.Contains(name, "internal/") && !strings.HasSuffix(name, "_test.go") {
-		commented(name, file)
-	}
-	for _, group := range file.Comments {
-		for _, comment := range group.List {
-			if strings.HasPrefix(comment.Text, "// Output") || strings.HasPrefix(comment.Text, "// Unordered") {
-				break // the rest of the group is the output of an example
-			}
-			at := fset.Position(comment.Pos())
-			for i, line := range strings.Split(comment.Text, "\n") {
-				where := name + ":" + strconv.Itoa(at.Line+i)
-				if strings.HasPrefix(line, "//go:") || strings.HasPrefix(line, "//\t") {
-					continue
-				}
-				plain(where, line)
-				// Comments after code may be longer.
-				if at.Column <= 4 && 4*(at.Column-1)+utf8.RuneCountInString(line) > commentWidth && strings.Contains(line[3:], " ") {
-					complain("%s: wrap it: %s", where, line)
-				}
+		for _, m := range uncommented.FindAllStringSubmatch(text, -1) {
+			if !strings.HasSuffix(m[1], ") Error") {
+				complain("%s: no comment: %s", name, m[1])
 			}
 		}
 	}
-}
-
-// commented checks that the exported names of a file have comments.
-func commented(name string, file *ast.File) {
-	for _, d := range file.Decls {
-		switch d := d.(type) {
-		case *ast.FuncDecl:
-			if d.Doc == nil && d.Name.IsExported() && d.Name.Name != "Error" && (d.Recv == nil || forUsers(d.Recv.List[0].Type)) {
-				complain("%s: func %s has no comment", name, d.Name)
-			}
-		case *ast.GenDecl:
-			for _, spec := range d.Specs {
-				switch s := spec.(type) {
-				case *ast.TypeSpec:
-					if d.Doc == nil && s.Doc == nil && s.Name.IsExported() {
-						complain("%s: type %s has no comment", name, s.Name)
-					}
-				case *ast.ValueSpec:
-					if d.Doc == nil && s.Doc == nil && s.Comment == nil && slices.ContainsFunc(s.Names, (*ast.Ident).IsExported) {
-						complain("%s: %v has no comment", name, s.Names)
-					}
-				}
-			}
+	example := false // the rest of the comment is the output of an example
+	for i, line := range strings.Split(text, "\n") {
+		before, comment, found := strings.Cut(line, "// ") // not a directive, and not indented code
+		alone := strings.Trim(before, "\t") == ""
+		example = alone && found && (example || strings.HasPrefix(comment, "Output") || strings.HasPrefix(comment, "Unordered"))
+		if !found || example {
+			continue
+		}
+		where := name + ":" + strconv.Itoa(i+1)
+		plain(where, comment)
+		// Comments after code may be longer.
+		if alone && len(before) < 4 && 4*len(before)+utf8.RuneCountInString(line[len(before):]) > commentWidth && strings.Contains(comment, " ") {
+			complain("%s: wrap it: %s", where, comment)
 		}
 	}
-}
-
-// forUsers reports whether the type of a receiver is exported.
-func forUsers(receiver ast.Expr) (exported bool) {
-	ast.Inspect(receiver, func(n ast.Node) bool {
-		name, ok := n.(*ast.Ident)
-		exported = exported || ok && name.IsExported()
-		return !ok
-	})
-	return exported
 }
 
 // packages checks that each package for users has a comment, and a place in doc.go.

@@ -136,6 +136,12 @@ func Play(t testing.TB, variable string, role any, args ...string) *Child {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return Run(t, cmd)
+}
+
+// Run starts a command as a Child of the test, which kills it in the end.
+func Run(t testing.TB, cmd *exec.Cmd) *Child {
+	t.Helper()
 	c, err := StartChild(cmd)
 	if err != nil {
 		t.Fatal(err)

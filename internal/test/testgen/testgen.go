@@ -1,11 +1,13 @@
-// Package testgen makes generators of package cached that are closed with a test.
+// Package testgen makes generators of package cached that are closed with a test, and allocators.
 package testgen
 
 import (
 	"testing"
+	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
@@ -20,4 +22,14 @@ func Cached(t testing.TB, cfg cached.Config) *cached.Generator {
 	}
 	g, err := cached.NewContext(t.Context(), cfg)
 	return testkit.Close(t, g, err)
+}
+
+// Allocator returns the allocator of a layout and epoch.
+func Allocator(t testing.TB, layout bitsalloc.Layout, epoch time.Time) *bitsalloc.Allocator {
+	t.Helper()
+	a, err := bitsalloc.New(layout, epoch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/test/idset"
+	"github.com/uidring/uidring/internal/test/testgen"
 )
 
 func TestBackfill(t *testing.T) {
@@ -19,10 +20,7 @@ func TestBackfill(t *testing.T) {
 	times := []string{at.Format(time.RFC3339), strconv.FormatInt(at.UnixMilli(), 10), at.Format("2006-01-02 15:04:05.999999"), at.Format("2006-01-02 15:04:05+00"),
 		at.In(time.FixedZone("", 19_800)).Format("2006-01-02 15:04:05-07:00")}
 	many := strings.Repeat(strings.Join(times, "\n")+"\n", 5000)
-	alloc, err := bitsalloc.New(bitsalloc.Default(), time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	alloc := testgen.Allocator(t, bitsalloc.Default(), time.Time{})
 	var ids idset.Set
 	workers := make(map[int64]bool)
 	for range 2 { // a second run has other worker IDs

@@ -9,6 +9,8 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
+	"github.com/uidring/uidring/internal/test/testgen"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -24,10 +26,7 @@ func TestSchemaFunctions(t *testing.T) {
 	for kind, open := range map[string]func(*testing.T) string{"mysql": mariaDB, "postgres": postgreSQL, "sqlite": sqlite} {
 		t.Run(kind, func(t *testing.T) {
 			st, err := storeurl.Open(open(t), "orders")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer st.Close()
+			testkit.Close(t, st, err)
 			for _, layout := range []bitsalloc.Layout{bitsalloc.Default(), bitsalloc.Recommended(), bitsalloc.Snowflake(), bitsalloc.JavaScript(), {DeltaBits: 31, DatacenterBits: 3, WorkerBits: 9, SequenceBits: 8, Unit: 30 * time.Second}} {
 				epoch := time.Date(2010, 11, 4, 1, 42, 54, 657e6, time.UTC)
 				sql := quietly(t, "schema", kind, "--functions", "--layout", layout.String(), "--epoch", epoch.Format(time.RFC3339Nano))
@@ -47,10 +46,7 @@ func TestSchemaFunctions(t *testing.T) {
 				default:
 					st.DB().MustExec(sql)
 				}
-				alloc, err := bitsalloc.New(layout, epoch)
-				if err != nil {
-					t.Fatal(err)
-				}
+				alloc := testgen.Allocator(t, layout, epoch)
 				value := func(name, arg string) (text string) {
 					t.Helper()
 					query := "SELECT " + call(name, arg)
@@ -116,10 +112,7 @@ func TestSQLPage(t *testing.T) {
 	}{{"postgres", postgreSQL}, {"mysql", mariaDB}} {
 		t.Run(c.kind, func(t *testing.T) {
 			st, err := storeurl.Open(c.open(t), "orders")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer st.Close()
+			testkit.Close(t, st, err)
 			block, _, _ := strings.Cut(blocks[i], "```")
 			for statement := range strings.SplitSeq(strings.TrimSpace(quietly(t, "schema", c.kind, "--functions")+block), ";\n") {
 				if !strings.Contains(statement, "SELECT d") && !strings.Contains(statement, "SELECT D") {

@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/migrate"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // checked runs migrate check, which must exit with a code, and returns its report.
@@ -84,10 +85,7 @@ func TestMigrateCheckReadsLines(t *testing.T) {
 // services in WORKER_NODE_PIN, leases begin nevertheless: their IDs are others.
 func TestMigratePinLetsLeasesBesideJavaRowsBegin(t *testing.T) {
 	st, err := storeurl.Open(sqlite(t), "orders")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
+	testkit.Close(t, st, err)
 	st.DB().MustExecContext(t.Context(), "INSERT INTO WORKER_NODE (ID, HOST_NAME, PORT, TYPE, LAUNCH_DATE, MODIFIED, CREATED) "+
 		"VALUES (20000, '10.0.0.9', '1700000000000-7', 2, '2026-11-22', '2026-11-22 12:00:00', '2026-11-22 12:00:00')")
 	start := func() error {

@@ -16,6 +16,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
+	"github.com/uidring/uidring/internal/test/testgen"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
@@ -51,10 +52,7 @@ func sqlite(t *testing.T) string {
 func mariaDBWith(t *testing.T, rights string) string {
 	server := testserver.MariaDB(t)
 	db, err := sqlassigner.OpenMySQL(server.DSN())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	testkit.Close(t, db, err)
 	db.MustExecContext(t.Context(), "CREATE USER ids@'%' IDENTIFIED BY 'sesame'")
 	db.MustExecContext(t.Context(), "GRANT "+rights+" ON uidring.* TO ids@'%'")
 	return "mysql://ids:sesame@" + server.Addr() + "/uidring"
@@ -64,18 +62,8 @@ func mariaDBWith(t *testing.T, rights string) string {
 func generator(t *testing.T, url, owner string, window time.Duration) *cached.Generator {
 	t.Helper()
 	st, err := storeurl.Open(url, "orders")
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := cached.NewContext(t.Context(), cached.Config{Assigner: assigner.Leased(st, assigner.LeaseConfig{Window: window, Owner: owner})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = g.Close()
-		_ = st.Close()
-	})
-	return g
+	testkit.Close(t, st, err)
+	return testgen.Cached(t, cached.Config{Assigner: assigner.Leased(st, assigner.LeaseConfig{Window: window, Owner: owner})})
 }
 
 // rowOf returns the row of worker ID 0.
@@ -134,10 +122,7 @@ func TestListNamesAnOverlap(t *testing.T) {
 	url := sqlite(t)
 	generator(t, url, "host 1", time.Minute)
 	db, err := sqlx.Open("sqlite", strings.TrimPrefix(url, "sqlite://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	testkit.Close(t, db, err)
 	db.MustExecContext(t.Context(), "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE, MODIFIED, CREATED) "+
 		"VALUES ('10.0.0.1', '1', 2, '2026-01-01', '2026-01-01', '2026-01-01')")
 	if l := decode[listing](t, quietly(t, "workers", "list", "--json")); len(l.Workers) != 1 || !strings.Contains(l.Overlap, "WORKER_NODE has given out the worker IDs up to 1") {
@@ -232,10 +217,7 @@ func TestServerThatDoesNotAnswerIsOneLineWithoutThePassword(t *testing.T) {
 
 // A row in quarantine has no fence yet: no holder was ever allowed to issue an ID with it.
 func TestLargestIDOfARowWithoutAFence(t *testing.T) {
-	alloc, err := bitsalloc.New(bitsalloc.Default(), time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	alloc := testgen.Allocator(t, bitsalloc.Default(), time.Time{})
 	l := &listing{alloc: alloc}
 	for fence, want := range map[int64]bool{0: false, 1: true} {
 		if got := l.worker(leasestore.Row{WorkerID: 3, Version: 1, Token: "T", Fence: fence}).Largest; (got != "-") != want {

@@ -11,28 +11,20 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/test/testgen"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 // A scrape shows the horizon only after a program has called Horizon.
 func TestHorizonMetricAppearsWithTheFirstCall(t *testing.T) {
 	store := fileassigner.LeaseStore(testserver.DiskFolder(t))
-	g, err := cached.New(cached.Config{Assigner: assigner.Leased(store, assigner.LeaseConfig{})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
-	alloc, err := bitsalloc.New(bitsalloc.Default(), bitsalloc.DefaultEpoch())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testgen.Cached(t, cached.Config{Assigner: assigner.Leased(store, assigner.LeaseConfig{})})
+	alloc := testgen.Allocator(t, bitsalloc.Default(), bitsalloc.DefaultEpoch())
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(newHorizonMetric(store, alloc))
 	gather := func() (values []float64) {
 		families, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, f := range families {
 			if f.GetName() != "uidring_horizon_timestamp_seconds" {
 				t.Errorf("metric %s", f.GetName())
@@ -45,9 +37,7 @@ func TestHorizonMetricAppearsWithTheFirstCall(t *testing.T) {
 		t.Errorf("%v before the first call of Horizon, want no metric", values)
 	}
 	id, err := leasestore.Horizon(t.Context(), store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f, _ := alloc.Parse(id)
 	if values := gather(); len(values) != 1 || values[0] < float64(f.Time.Unix()) || values[0] > float64(time.Now().Unix()) {
 		t.Errorf("%v after horizon %v, want a time from that on", values, f)

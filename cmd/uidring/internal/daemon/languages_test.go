@@ -106,9 +106,7 @@ func newRound(t *testing.T) *round {
 		r.servers = append(r.servers, serve(t, "--store=sqlite:"+filepath.Join(testserver.DiskFolder(t), "ids.db"),
 			fmt.Sprint("--datacenter=", i), "--layout=31/2/10/20@1s", "--tokens="+tokens))
 	}
-	gone := httptest.NewServer(nil)
-	gone.Close()
-	r.gone = gone.URL
+	r.gone = "http://" + testserver.FreeAddr(t)
 	for name, commands := range languages {
 		t.Run("example of "+name, func(t *testing.T) { // a missing program skips this language
 			r.add(name, commands, t)
@@ -127,13 +125,7 @@ func (r *round) add(name string, commands commands, t *testing.T) {
 	for i := range d.relays {
 		d.relays[i] = newRelay(r.t, r.servers[i].url())
 	}
-	var err error
-	d.program, err = process.StartChild(command)
-	must(t, err)
-	r.t.Cleanup(func() {
-		d.program.Kill()
-		_, _ = d.program.Stdin.Close(), d.program.Stdout.Close()
-	})
+	d.program = process.Run(r.t, command)
 	r.drivers = append(r.drivers, d)
 }
 

@@ -103,7 +103,7 @@ func signsInAndDecodes(t *testing.T, browser context.Context) {
 	p.enter(secret)
 	p.await(live + " && " + shown + " && document.getElementById('sign-in').hidden && document.activeElement.id === 'main'")
 
-	number, err := allocator(t, bitsalloc.Default()).Allocate(12_345_678, 21, 131_000, 8_000)
+	number, err := testgen.Allocator(t, bitsalloc.Default(), time.Time{}).Allocate(12_345_678, 21, 131_000, 8_000)
 	must(t, err)
 	id := uidring.ID(number)
 	p.decode(" " + id.String() + " ")

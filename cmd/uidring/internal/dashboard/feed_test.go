@@ -43,10 +43,8 @@ func TestServersAreListed(t *testing.T) {
 	hold("ids-1")
 	gone := hold("ids-2")
 	hold("ids-3")
-	if err := gone.Close(); err != nil { // it gives its worker ID back
-		t.Fatal(err)
-	}
-	s := servers{store: fileassigner.LeaseStore(folder), alloc: allocator(t, bitsalloc.Default())}
+	must(t, gone.Close()) // it gives its worker ID back
+	s := servers{store: fileassigner.LeaseStore(folder), alloc: testgen.Allocator(t, bitsalloc.Default(), time.Time{})}
 	s.read(t.Context())
 	if len(s.last.Servers) != 2 || s.last.Servers[0].Owner != "ids-1" || s.last.Servers[1].Owner != "ids-3" || s.last.Servers[1].WorkerID != 2 {
 		t.Fatalf("servers are %+v, want ids-1 and ids-3 with their worker IDs", s.last.Servers)

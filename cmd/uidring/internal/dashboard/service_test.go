@@ -32,13 +32,6 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func allocator(t *testing.T, l bitsalloc.Layout) *bitsalloc.Allocator {
-	t.Helper()
-	a, err := bitsalloc.New(l, time.Time{})
-	must(t, err)
-	return a
-}
-
 // quiet is an API without requests.
 type quiet struct{ noLease time.Time } // since then; zero: there is a lease
 
@@ -54,7 +47,7 @@ func (quiet) Traffic() (answered, refused, failed int64) { return 0, 0, 0 }
 // quietly returns the Config of a page without requests or other servers.
 func quietly(t *testing.T, l bitsalloc.Layout, stats func() cached.Stats) Config {
 	t.Helper()
-	return Config{API: quiet{}, StoreCalls: new(StoreCalls), Allocator: allocator(t, l), Stats: stats, Store: fileassigner.LeaseStore(t.TempDir()), Window: 30 * time.Second}
+	return Config{API: quiet{}, StoreCalls: new(StoreCalls), Allocator: testgen.Allocator(t, l, time.Time{}), Stats: stats, Store: fileassigner.LeaseStore(t.TempDir()), Window: 30 * time.Second}
 }
 
 // A service is the API with the page before a generator. It keeps its address when it is stopped
@@ -125,7 +118,7 @@ func (s *service) start() {
 	done := make(chan struct{})
 	page := New(Config{
 		About: About{Version: "v1.2.3", Host: "ids-1", Namespace: "orders", Tokens: s.tokens.Len() > 0, APIPort: port, Store: "file:///var/lib/uidring"},
-		Stats: s.generator.Stats, API: api, Segments: s.segments, Allocator: allocator(s.t, bitsalloc.Default()), Interval: 200 * time.Millisecond,
+		Stats: s.generator.Stats, API: api, Segments: s.segments, Allocator: testgen.Allocator(s.t, bitsalloc.Default(), time.Time{}), Interval: 200 * time.Millisecond,
 		StoreCalls: &s.calls, Store: fileassigner.LeaseStore(s.folder), Window: s.window, Done: done,
 	})
 	api.ServePage(page.Handlers())

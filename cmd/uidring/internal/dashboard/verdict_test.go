@@ -105,9 +105,7 @@ func TestVerdicts(t *testing.T) {
 func wantSection(t *testing.T, section string) {
 	t.Helper()
 	page, err := os.ReadFile("../../../../docs/OPERATIONS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if heading := "\n### " + strings.ReplaceAll(section, "-", " ") + "\n"; section != "" && !strings.Contains(strings.ToLower(string(page)), heading) {
 		t.Errorf("OPERATIONS.md has no heading %q", heading)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -91,17 +92,13 @@ func parameters(r *http.Request, known ...string) (url.Values, *problem) {
 	if err != nil {
 		return nil, badRequest.because("The query of the URL cannot be parsed.")
 	}
-	left := len(query)
-	for _, name := range known {
-		if values, ok := query[name]; ok {
-			left--
-			if len(values) > 1 {
-				return nil, badRequest.because("Parameter %s is given %d times, allowed: once.", name, len(values))
-			}
+	for name, values := range query {
+		switch {
+		case !slices.Contains(known, name):
+			return nil, badRequest.because("The query has an unknown parameter, allowed: %s.", cmp.Or(strings.Join(known, ", "), "none"))
+		case len(values) > 1:
+			return nil, badRequest.because("Parameter %s is given %d times, allowed: once.", name, len(values))
 		}
-	}
-	if left > 0 {
-		return nil, badRequest.because("The query has an unknown parameter, allowed: %s.", cmp.Or(strings.Join(known, ", "), "none"))
 	}
 	return query, nil
 }

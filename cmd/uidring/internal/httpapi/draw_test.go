@@ -17,6 +17,7 @@ import (
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/test/testgen"
 )
 
 func TestDrawWritesIDsAsAsked(t *testing.T) {
@@ -99,10 +100,7 @@ func TestWrongRequests(t *testing.T) {
 func TestParseTakesAnIDApart(t *testing.T) {
 	epoch := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
 	s := newServer(t, Config{Generator: newGenerator(t, cached.Config{Epoch: epoch, DatacenterID: 2})})
-	alloc, err := bitsalloc.New(bitsalloc.Default(), epoch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	alloc := testgen.Allocator(t, bitsalloc.Default(), epoch)
 	number, err := alloc.Allocate(86_400, 2, 42, 7)
 	if err != nil {
 		t.Fatal(err)

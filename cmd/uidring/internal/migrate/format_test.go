@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/test/testgen"
 )
 
 func parserOf(t *testing.T, name string) *parser {
@@ -13,10 +13,7 @@ func parserOf(t *testing.T, name string) *parser {
 	if err != nil {
 		t.Fatal(err)
 	}
-	alloc, err := bitsalloc.New(f.Layout, f.Epoch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	alloc := testgen.Allocator(t, f.Layout, f.Epoch)
 	return &parser{f, alloc}
 }
 

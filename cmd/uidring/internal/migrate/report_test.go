@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/test/testgen"
 )
 
 // start is the time at which the new generators of the tests start.
@@ -18,10 +19,7 @@ func examine(t *testing.T, format string, l bitsalloc.Layout, epoch time.Time, i
 	if err != nil {
 		t.Fatal(err)
 	}
-	alloc, err := bitsalloc.New(l, epoch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	alloc := testgen.Allocator(t, l, epoch)
 	r, err := Examine(ids, f, alloc, start)
 	if err != nil {
 		t.Fatal(err)
@@ -87,10 +85,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 func TestReportsWorkersAndRepeats(t *testing.T) {
-	alloc, err := bitsalloc.New(bitsalloc.Default(), time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	alloc := testgen.Allocator(t, bitsalloc.Default(), time.Time{})
 	id := func(delta, datacenter, worker, sequence int64) int64 {
 		id, err := alloc.Allocate(delta, datacenter, worker, sequence)
 		if err != nil {

@@ -9,16 +9,8 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cmd/uidring/internal/plan"
+	"github.com/uidring/uidring/internal/test/testgen"
 )
-
-func allocator(t *testing.T, l bitsalloc.Layout) *bitsalloc.Allocator {
-	t.Helper()
-	a, err := bitsalloc.New(l, time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
 
 func small() plan.Need {
 	return plan.Need{Rate: 8192 * 40, Processes: 40, Years: 4, Datacenters: 32, Start: bitsalloc.DefaultEpoch()}
@@ -41,7 +33,7 @@ func TestJudgeFaults(t *testing.T) {
 	} {
 		n := small()
 		row.change(&n)
-		if v := n.Judge(allocator(t, bitsalloc.Default())); !slices.Equal(v.Faults, row.faults) {
+		if v := n.Judge(testgen.Allocator(t, bitsalloc.Default(), time.Time{})); !slices.Equal(v.Faults, row.faults) {
 			t.Errorf("%s: faults %q, want %q", name, v.Faults, row.faults)
 		}
 	}
@@ -79,13 +71,13 @@ func TestFitIsSufficient(t *testing.T) {
 		}
 		l, err := n.Fit(time.Second, bitsalloc.DefaultEpoch())
 		if err == nil {
-			if v := n.Judge(allocator(t, l)); len(v.Faults) > 0 {
+			if v := n.Judge(testgen.Allocator(t, l, time.Time{})); len(v.Faults) > 0 {
 				t.Fatalf("%+v: %v has faults %q", n, l, v.Faults)
 			}
 			continue
 		}
 		for _, preset := range []bitsalloc.Layout{bitsalloc.Default(), bitsalloc.Recommended(), bitsalloc.Baidu(), bitsalloc.JavaScript()} {
-			if v := n.Judge(allocator(t, preset)); len(v.Faults) == 0 {
+			if v := n.Judge(testgen.Allocator(t, preset, time.Time{})); len(v.Faults) == 0 {
 				t.Fatalf("%+v: %v, but %v will do", n, err, preset)
 			}
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 	"github.com/uidring/uidring/internal/test/testgen"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
 )
@@ -33,15 +34,7 @@ const password = "p/a:s?s#w@o(r)d%=&+ "
 func open(t *testing.T, url, namespace string) *storeurl.Store {
 	t.Helper()
 	s, err := storeurl.Open(url, namespace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return testkit.Close(t, s, err)
 }
 
 // at returns a URL with the user ids and a password.
@@ -52,10 +45,7 @@ func at(scheme, host, rest, password string) string {
 func mariaDB(t *testing.T) (*testserver.Server, func(password string) string) {
 	server := testserver.MariaDB(t)
 	db, err := sqlassigner.OpenMySQL(server.DSN())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	testkit.Close(t, db, err)
 	db.MustExecContext(t.Context(), "CREATE USER ids@'%' IDENTIFIED BY '"+password+"'")
 	db.MustExecContext(t.Context(), "GRANT ALL ON uidring.* TO ids@'%'")
 	return server, func(password string) string { return at("mysql", server.Addr(), "/uidring?timeout=1s", password) }
@@ -76,10 +66,7 @@ func redisServer(t *testing.T) (*testserver.Server, func(password string) string
 func etcd(t *testing.T) (*testserver.Server, func(password string) string) {
 	server := testserver.Etcd(t)
 	client, err := clientv3.New(clientv3.Config{Endpoints: []string{server.DSN()}, Logger: zap.NewNop()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	testkit.Close(t, client, err)
 	for _, user := range []string{"root", "ids"} {
 		if _, err := client.UserAdd(t.Context(), user, password); err != nil {
 			t.Fatal(err)
@@ -362,10 +349,7 @@ func TestURLsAreDocumented(t *testing.T) {
 // Without ContextTimeoutEnabled, go-redis waits beyond the end of a context.
 func TestRedisClientObeysItsContext(t *testing.T) {
 	client, err := storeurl.DialRedis(&url.URL{Scheme: "redis", Host: "h"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
+	testkit.Close(t, client, err)
 	if !client.Options().ContextTimeoutEnabled {
 		t.Error("ContextTimeoutEnabled is not set")
 	}

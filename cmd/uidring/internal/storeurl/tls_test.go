@@ -22,6 +22,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -84,10 +85,7 @@ func TestTLSOfMySQL(t *testing.T) {
 	pki := newPKI(t)
 	server := testserver.MariaDB(t, "--ssl-cert="+pki, "--ssl-key="+pki, "--ssl-ca="+pki)
 	db, err := sqlassigner.OpenMySQL(server.DSN())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	testkit.Close(t, db, err)
 	db.MustExecContext(t.Context(), "CREATE USER ids@'%' REQUIRE X509")
 	db.MustExecContext(t.Context(), "GRANT ALL ON uidring.* TO ids@'%'")
 	wantConnections(t, pki, "mysql://ids@"+server.Addr()+"/uidring")
