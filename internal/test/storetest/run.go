@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -171,19 +172,32 @@ func applyGroups(t *testing.T, b Database) {
 	}
 }
 
+// TakeAtOnce has n assigners, with a handle each as processes have, take a worker ID at once, and
+// checks that all differ.
+func TakeAtOnce(t *testing.T, n int, timeout time.Duration, open func(i int) assigner.Assigner) {
+	t.Helper()
+	assigners, workers := make([]assigner.Assigner, n), make([]int64, n)
+	for i := range assigners {
+		assigners[i] = open(i)
+	}
+	testkit.Together(n, func(i int) {
+		l, err := TryAssign(t, assigners[i], timeout)
+		if err != nil {
+			t.Errorf("Assign %d: %v", i, err)
+			return
+		}
+		workers[i] = l.Grant().WorkerID
+	})
+	if different := len(slices.Compact(slices.Sorted(slices.Values(workers)))); different != n {
+		t.Errorf("workers %v, %d different ones, want %d", workers, different, n)
+	}
+}
+
 // leasedCreates has assigners that start at once create the tables. Afterwards a missing table
 // stays missing.
 func leasedCreates(t *testing.T, b Database) {
 	db, dsn := b.Empty(t)
-	handles := make([]*sqlx.DB, 6)
-	for i := range handles {
-		handles[i] = b.Open(t, dsn)
-	}
-	testkit.Together(len(handles), func(i int) {
-		if _, err := TryAssign(t, sqlassigner.Leased(handles[i], namespace), time.Minute); err != nil {
-			t.Errorf("Assign %d: %v", i, err)
-		}
-	})
+	TakeAtOnce(t, 6, time.Minute, func(int) assigner.Assigner { return sqlassigner.Leased(b.Open(t, dsn), namespace) })
 	Refused(t, Disposable(db), sqlassigner.ErrTableMissing, "schema.Nodes")
 	a := sqlassigner.Leased(db, namespace)
 	Assign(t, a)
