@@ -112,10 +112,7 @@ func TestRegisterKeepsEndedWorkerIDsInBoundedMemory(t *testing.T) {
 	const workers = 3000
 	live, _ := register(t, d, unfenced(workers))
 	for worker := range int64(workers) {
-		hold, g := register(t, d, unfenced(worker))
-		if worker < 800 && g.First != 1 { // the other tests of this process have entries, too
-			t.Fatalf("worker %d begins at %d, want 1 with up to 1024 entries", worker, g.First)
-		}
+		hold, _ := register(t, d, unfenced(worker)) // other tests of this process have entries, too
 		hold.End(1_000_000 - worker)
 	}
 	if n := keeper.Remembered(); n > 1024 {
