@@ -44,6 +44,8 @@ func TestMaxAheadBoundsIDTime(t *testing.T) {
 				g := inBubble(t, cached.Config{MaxAhead: row.bound, OnEmpty: policy, Assigner: &fakeassigner.Assigner{OnAssign: row.assign}})
 				if s := g.Stats(); s.Remaining != row.blocks*16 || s.Ahead != time.Duration(row.blocks)*time.Second-row.into || time.Since(began) > 0 {
 					t.Errorf("%d IDs, the newest %v ahead, want %d blocks, at once", s.Remaining, s.Ahead, row.blocks)
+				} else if refused := s.RejectedPuts == 2; refused != (row.blocks < 8) { // of New, and of the goroutine's first look
+					t.Errorf("RejectedPuts %d with %d blocks of 8", s.RejectedPuts, row.blocks)
 				}
 				drain(t, g)
 				_, err := g.Next()

@@ -1,6 +1,8 @@
 package cached_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -48,6 +50,13 @@ func TestEmptyRingIsPaddedInlineUnlessTheUserChoosesAnError(t *testing.T) {
 		if policy == cached.Reject && !refused || policy == cached.PadInline && !padded {
 			t.Errorf("Fill = %d, %v, then %+v", n, err, s)
 		}
+		if policy == cached.Reject { // which passes, as the other reasons do
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if _, err := g.NextContext(ctx); !errors.Is(err, cached.ErrEmpty) || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("NextContext = %v, want ErrEmpty at the end of its context", err)
+			}
+		}
 		var closed atomic.Bool
 		go func() {
 			if err := g.Close(); err != nil {
@@ -60,6 +69,10 @@ func TestEmptyRingIsPaddedInlineUnlessTheUserChoosesAnError(t *testing.T) {
 			t.Error("Close has returned while the padding goroutine was at work")
 		}
 		close(gate)
+		synctest.Wait()
+		if got := g.Stats().RejectedPuts; got != s.RejectedPuts {
+			t.Errorf("RejectedPuts %d, want %d: Close refuses the last pass", got, s.RejectedPuts)
+		}
 	})
 }
 

@@ -119,5 +119,9 @@ func TestFirstFillOfTheRingIsNoPace(t *testing.T) {
 		if s := g.Stats(); s.LastDelta != bubbleStart+8+12 || s.Window != 87*time.Second || s.WindowLasts.Round(time.Second) != 27*time.Second {
 			t.Errorf("LastDelta %d, Window %v, WindowLasts %v, want %d, 87s, 27s", s.LastDelta, s.Window, s.WindowLasts, bubbleStart+20)
 		}
+		time.Sleep(30 * time.Second) // the clock passes the IDs of the ring, which do not become stale
+		if s := g.Stats(); s.Window != 66*time.Second {
+			t.Errorf("Window %v of an idle generator, want 66s", s.Window)
+		}
 	})
 }

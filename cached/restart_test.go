@@ -47,7 +47,15 @@ func TestNewWaitsForMaxAheadWithUnfencedReusedWorkerID(t *testing.T) {
 			for id, err := killed.Next(); err == nil; id, err = killed.Next() {
 				last = id
 			}
+			if last == 0 {
+				t.Errorf("MaxAhead %v, AllowReuse: no ID in the first unit", ahead)
+			}
 			cfg.Layout, cfg.AllowReuse = bitsalloc.Baidu(), false
+			ctx, cancel := context.WithTimeout(t.Context(), ahead/2)
+			defer cancel()
+			if g, err := cached.NewContext(ctx, cfg); g != nil || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("MaxAhead %v: NewContext = %v, %v, want the end of its context", ahead, g, err)
+			}
 			var g *cached.Generator
 			if d := gentest.Elapsed(func() { g = open(t, cfg) }); d != ahead.Truncate(time.Second) {
 				t.Errorf("MaxAhead %v: New took %v, want whole units", ahead, d)

@@ -1,11 +1,14 @@
 package cached_test
 
 import (
+	"context"
 	"math/bits"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
@@ -92,12 +95,18 @@ func TestClockIsFollowedOnceABlockIsStale(t *testing.T) {
 		last    []int64 // LastDelta less bubbleStart after each second
 		retired int64
 	}{
-		"nothing taken":         {fresh, 0, []int64{2, 2, 2, 5}, 16},
-		"a block but for an ID": {fresh, 15, []int64{2, 2, 2, 5}, 1 + 15}, // callers go on with sequence number 15
-		"all of the grant":      {fenced(2), 32, []int64{2, 2, 2, 2, 5}, 0},
+		"nothing taken":           {fresh, 0, []int64{2, 2, 2, 5}, 16},
+		"a block but for an ID":   {fresh, 15, []int64{2, 2, 2, 5}, 1 + 15}, // callers go on with sequence number 15
+		"all of the grant":        {fenced(2), 32, []int64{2, 2, 2, 2, 5}, 0},
+		"all of it but for an ID": {fenced(2), 31, []int64{2, 2, 2, 2, 5}, 1 + 15},
 	} {
 		testkit.Bubble(t, name, func(t *testing.T) {
-			g := inBubble(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: row.assign}, BoostPower: 1, MaxStaleness: 4 * time.Second})
+			var limit atomic.Int64
+			store := &fakeassigner.Assigner{OnAssign: row.assign, OnRenew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
+				g.Limit = max(g.Limit, min(want, limit.Load()))
+				return nil
+			}}
+			g := inBubble(t, cached.Config{Assigner: store, BoostPower: 1, MaxStaleness: 4 * time.Second})
 			take(t, g, row.taken)
 			for second, want := range row.last {
 				time.Sleep(time.Second)
@@ -106,8 +115,15 @@ func TestClockIsFollowedOnceABlockIsStale(t *testing.T) {
 					t.Errorf("after %d s: LastDelta %d, want %d", second+1, got, want)
 				}
 			}
+			limit.Store(1 << 27)
+			for range 40 {
+				if _, err := g.NextContext(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+			}
 			if got := g.Stats().Retired; got != row.retired {
-				t.Errorf("Retired %d, want %d", got, row.retired)
+				t.Errorf("Retired %d, want %d: later blocks begin at 0 again", got, row.retired)
 			}
 		})
 	}
