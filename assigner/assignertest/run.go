@@ -224,7 +224,7 @@ func lastStarter(t *testing.T, s AssignerFixture) {
 }
 
 // patience bounds each call to the assigner or the store under test.
-const patience = 30 * time.Second
+const patience = testkit.Patience
 
 // bounded returns a context with the deadline for a call.
 func bounded(t *testing.T) (context.Context, context.CancelFunc) {

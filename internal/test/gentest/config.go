@@ -30,6 +30,8 @@ func (s *suite) eachMistake(t *testing.T) {
 		"datacenter above":  {func(c *Config) { c.DatacenterID = 32 }, s.Errors.InvalidConfig, []string{"DatacenterID 32", "28/5/17/4@1s", "0 to 31"}},
 		"datacenter below":  {func(c *Config) { c.DatacenterID = -1 }, s.Errors.InvalidConfig, []string{"DatacenterID -1", "0 to 31"}},
 		"epoch to come":     {func(c *Config) { c.Epoch = now.Add(time.Millisecond) }, s.Errors.InvalidConfig, []string{"Epoch 2001-01-01 00:00:00.001 +0000 UTC", "not in the future; it is 2001-01-01 00:00:00 +0000 UTC"}},
+		"clock of 1970":     {func(c *Config) { c.Epoch, c.Now = time.Time{}, func() time.Time { return time.Unix(0, 0) } }, s.Errors.InvalidConfig, []string{"Epoch 2026-", "it is 1970-01-01"}},
+		"200 bits":          {func(c *Config) { c.Layout.DatacenterBits = 200 }, bitsalloc.ErrInvalidLayout, []string{"allowed: at most 63"}},
 		"layout":            {func(c *Config) { c.Layout.Unit = 7 * time.Second }, bitsalloc.ErrInvalidLayout, []string{"Unit 7s", "divide one minute"}},
 		"epoch with µs":     {func(c *Config) { c.Epoch = c.Epoch.Add(time.Microsecond).In(now.Location()) }, bitsalloc.ErrInvalidLayout, []string{"epoch", "whole milliseconds"}},
 		"layout at its end": {func(c *Config) { c.Layout.DeltaBits = 10 }, s.Errors.TimeExhausted, []string{"10/5/17/4@1s", "ends at ", "choose more DeltaBits or a later epoch"}},
