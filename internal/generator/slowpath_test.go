@@ -56,3 +56,24 @@ func TestNotifierIsUsedByManyGoroutines(t *testing.T) {
 		}
 	})
 }
+
+func TestPanicOfAUsersFuncIsLogged(t *testing.T) {
+	var log testkit.Recorder
+	generator.Call(log.TextLogger(), "Trace.Padded", func() {})
+	generator.Call(log.TextLogger(), "Trace.Padded", func() { panic("a mistake") })
+	if lines := log.Read(); len(lines) != 1 || lines[0] != `level=ERROR msg="panic in Trace.Padded" panic="a mistake" stack="(of a goroutine)"` {
+		t.Errorf("records %q, want one", lines)
+	}
+}
+
+func TestScatterSpreadsTheMultiplesOfTheGoldenRatio(t *testing.T) {
+	for _, row := range []struct {
+		n    int64
+		bits uint8
+		want int64
+	}{{0, 10, 0}, {1, 10, 632}, {2, 10, 241}, {1, 63, 0x4f1bbcdcbfa53e0a}} {
+		if got := generator.Scatter(row.n, row.bits); got != row.want {
+			t.Errorf("Scatter(%d, %d) = %d, want %d", row.n, row.bits, got, row.want)
+		}
+	}
+}

@@ -229,6 +229,24 @@ level=INFO msg="worker ID released" worker=5`, "\n")...)
 	})
 }
 
+// Both the present reading of the clock and the reading carried on must say that ID time is ahead.
+func TestStepOfTheClockIsNoLead(t *testing.T) {
+	for by, ahead := range map[time.Duration]int64{-time.Hour: 0, time.Hour: 3600} {
+		bubble(t, func(t *testing.T, r *rig) {
+			s := r.settings()
+			clock, step := s.Now, time.Duration(0)
+			s.Now = func() time.Time { return clock().Add(step) }
+			r.openWith(t, s)
+			step = by
+			r.ahead.Store(ahead)
+			time.Sleep(time.Minute)
+			if log := warnings(r); log != nil {
+				t.Errorf("after a step of %v: %q", by, log)
+			}
+		})
+	}
+}
+
 // A handler that writes JSON gets words, too.
 func TestRecordsHaveWordsInJSON(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

@@ -73,6 +73,10 @@ var errShortage = errors.New("nothing")
 
 func (r *rig) settings() keeper.Settings {
 	epoch := bitsalloc.DefaultEpoch()
+	note := func(format string, args ...any) {
+		r.Window() // a func of Trace may ask the generator
+		r.Note(format, args...)
+	}
 	return keeper.Settings{
 		Layout:        bitsalloc.Layout{DeltaBits: 28, WorkerBits: 30, SequenceBits: 5, Unit: time.Second},
 		Epoch:         epoch,
@@ -81,10 +85,10 @@ func (r *rig) settings() keeper.Settings {
 		Logger:        r.Logger(),
 		Now:           func() time.Time { return epoch.Add(time.Since(r.start)) },
 		Trace: keeper.Trace{
-			LeaseAssigned: func(g assigner.Grant) { r.Note("assigned %d", g.WorkerID-r.first) },
-			LeaseLost:     func(workerID int64, _ error) { r.Note("lost %d", workerID-r.first) },
-			RenewFailed:   func(error) { r.Note("failed") },
-			LeaseKept:     func(workerID int64) { r.Note("kept %d", workerID-r.first) },
+			LeaseAssigned: func(g assigner.Grant) { note("assigned %d", g.WorkerID-r.first) },
+			LeaseLost:     func(workerID int64, _ error) { note("lost %d", workerID-r.first) },
+			RenewFailed:   func(error) { note("failed") },
+			LeaseKept:     func(workerID int64) { note("kept %d", workerID-r.first) },
 		},
 		Package:    "keeper",
 		Errors:     keeper.Errors{LeaseExhausted: errShortage},

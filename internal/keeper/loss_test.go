@@ -13,7 +13,6 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
@@ -196,46 +195,6 @@ func TestRequestsAfterALossDoNotHammerTheStore(t *testing.T) {
 			})
 		})
 	}
-}
-
-// The funcs of Trace panic. They ask the keeper before.
-func TestPanicsOfTraceAreRecovered(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		s := r.settings()
-		ask := func(name string) {
-			r.Window()
-			panic(name)
-		}
-		s.Trace = keeper.Trace{
-			LeaseAssigned: func(assigner.Grant) { ask("LeaseAssigned") },
-			LeaseLost:     func(int64, error) { ask("LeaseLost") },
-			RenewFailed:   func(error) { ask("RenewFailed") },
-			LeaseKept:     func(int64) { ask("LeaseKept") },
-		}
-		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
-			switch r.store.Renewals.Load() {
-			case 1:
-				return errors.New("ouch")
-			case 3:
-				return assigner.ErrWorkerRowLost
-			}
-			return nil
-		}
-		r.openWith(t, s)
-		time.Sleep(3 * time.Minute)
-		if h := r.Current(); h == nil || h.WorkerID != r.first+1 {
-			t.Errorf("Current = %+v, want the second lease", h)
-		}
-		if err := r.Close(); err != nil {
-			t.Error(err)
-		}
-		log := strings.Join(r.Read(), "\n")
-		for _, name := range []string{"LeaseAssigned", "LeaseLost", "RenewFailed", "LeaseKept"} {
-			if !strings.Contains(log, "ERROR panic in Trace."+name) {
-				t.Errorf("the panic of %s is not in the log", name)
-			}
-		}
-	})
 }
 
 // A renewal that returns another worker ID has lost the lease.

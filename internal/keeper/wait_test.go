@@ -198,7 +198,7 @@ func TestStartFails(t *testing.T) {
 						t.Errorf("Start = %v, want %v in it", err, want)
 					}
 				}
-				if took := time.Since(r.start); err == nil || !strings.Contains(err.Error(), row.words) || took < min(row.after, 10*time.Second) || took > row.after {
+				if took := time.Since(r.start); err == nil || !strings.Contains(err.Error(), row.words) || took < min(row.after, 10*time.Second) || took > row.after || strings.Contains(err.Error(), "%!") {
 					t.Errorf("Start = %v after %v, want %q after %v", err, took, row.words, row.after)
 				}
 				if n := len(warnings(r)); (n > 0) != (len(row.errs) > 1 || name == "end in a wait" || name == "no answer") {
