@@ -42,10 +42,9 @@ func TestMaxAheadBoundsIDTime(t *testing.T) {
 				time.Sleep(row.into)
 				began := time.Now()
 				g := inBubble(t, cached.Config{MaxAhead: row.bound, OnEmpty: policy, Assigner: &fakeassigner.Assigner{OnAssign: row.assign}})
-				if s := g.Stats(); s.Remaining != row.blocks*16 || s.Ahead != time.Duration(row.blocks)*time.Second-row.into || time.Since(began) > 0 {
-					t.Errorf("%d IDs, the newest %v ahead, want %d blocks, at once", s.Remaining, s.Ahead, row.blocks)
-				} else if refused := s.RejectedPuts == 2; refused != (row.blocks < 8) { // of New, and of the goroutine's first look
-					t.Errorf("RejectedPuts %d with %d blocks of 8", s.RejectedPuts, row.blocks)
+				refused := map[bool]int64{true: 2}[row.blocks < 8] // in New, and at the first look of the padding goroutine
+				if s := g.Stats(); s.Remaining != row.blocks*16 || s.Ahead != time.Duration(row.blocks)*time.Second-row.into || time.Since(began) > 0 || s.RejectedPuts != refused {
+					t.Errorf("%d IDs, the newest %v ahead, %d refused passes, want %d blocks, at once, and %d", s.Remaining, s.Ahead, s.RejectedPuts, row.blocks, refused)
 				}
 				drain(t, g)
 				_, err := g.Next()

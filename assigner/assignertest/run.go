@@ -223,12 +223,9 @@ func lastStarter(t *testing.T, s AssignerFixture) {
 	}
 }
 
-// patience bounds each call to the assigner or the store under test.
-const patience = testkit.Patience
-
-// bounded returns a context with the deadline for a call.
+// bounded returns a context with the deadline for a call to the assigner or the store under test.
 func bounded(t *testing.T) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(t.Context(), patience)
+	return context.WithTimeout(t.Context(), testkit.Patience)
 }
 
 // Domain returns the domain of the suite: the default layout and epoch, datacenter 0.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/faultconn"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A StoreFixture is an empty namespace of the store under test.
@@ -104,7 +105,7 @@ func (w *Wire) cut(t *testing.T, before bool, marker string, seen func() bool) *
 		return w.wire.CutBefore(marker)
 	}
 	return w.wire.CutAfter(marker, func() {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 		defer cancel()
 		for !seen() {
 			if !pause(ctx, 5*time.Millisecond) {
