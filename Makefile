@@ -59,7 +59,7 @@ arch: ## the ring and the generators under other architectures, runtimes and Go 
 	.ci/arch $(ARCH)
 
 mutate: ## breaks the packages that keep IDs unique, one change at a time: a test must fail; MUTATE takes flags, such as -sample=20 or -match=^cached
-	nice go run ./internal/systest/mutate $(MUTATE)
+	go run ./internal/systest/mutate $(MUTATE)
 
 servers: ## install what tests need, as root, on Debian or Ubuntu; no system service is started
 	.ci/servers
