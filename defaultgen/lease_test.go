@@ -75,3 +75,37 @@ func TestLossIsNoStepBackOfTheClock(t *testing.T) {
 		})
 	}
 }
+
+// A renewal moves an idle generator on to the unit before the clock's, never back, and not again to
+// a unit of which it has issued IDs. Readings beyond the grant or the layout do not count.
+func TestRenewalMovesAnIdleGeneratorOn(t *testing.T) {
+	for bits, beyond := range map[uint8]time.Duration{28: time.Hour, 6: 10 * time.Minute} { // of the grant, of the layout
+		synctest.Test(t, func(t *testing.T) {
+			var off atomic.Int64 // nanoseconds
+			epoch := time.Now()
+			oldest := new(atomic.Int64)
+			g := open(t, defaultgen.Config{Epoch: epoch, Layout: bitsalloc.Layout{DeltaBits: bits, WorkerBits: 10, SequenceBits: 4, Unit: time.Second},
+				Now:      func() time.Time { return time.Now().Add(time.Duration(off.Load())) },
+				Assigner: &fakeassigner.Assigner{Oldest: oldest, Within: 10 * time.Second, OnAssign: fakeassigner.Fenced(1000)}})
+			for _, step := range []struct {
+				off  time.Duration
+				want int64
+			}{{0, 9}, {0, 19}, {-15 * time.Second, 19}, {beyond, 19}, {0, 49}} {
+				off.Store(int64(step.off))
+				time.Sleep(10 * time.Second)
+				synctest.Wait()
+				if got, unit := oldest.Load(), g.Stats().LastDelta; got != step.want || unit != step.want {
+					t.Errorf("after %v with a clock that is off by %v: oldest delta %d, unit %d, want %d", time.Since(epoch), step.off, got, unit, step.want)
+				}
+			}
+			time.Sleep(9500 * time.Millisecond)
+			first := next(t, g)
+			time.Sleep(500 * time.Millisecond)
+			synctest.Wait()
+			off.Store(int64(-600 * time.Millisecond)) // to the unit of the first ID
+			if again := next(t, g); again.ID <= first.ID || again.Delta != first.Delta {
+				t.Errorf("%v after %v", again, first)
+			}
+		})
+	}
+}

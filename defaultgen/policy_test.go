@@ -69,18 +69,24 @@ func TestGoOnSurvivesAbsurdReadings(t *testing.T) {
 }
 
 // TestWorkerThatStartsAheadOfTheClock has a worker ID that may be used from an hour ahead on. GoOn
-// begins there at once, and goes on at the usual pace; Fail leaves it to the clock.
+// begins there at once, and goes on at the usual pace; Fail leaves it to the clock. The units
+// before are of an earlier holder, which may be ahead: a renewal must not enter one under the new
+// lease.
 func TestWorkerThatStartsAheadOfTheClock(t *testing.T) {
 	for policy := range defaultgen.GoOn + 1 {
 		synctest.Test(t, func(t *testing.T) {
-			store := &fakeassigner.Assigner{OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
+			store := &fakeassigner.Assigner{Oldest: new(atomic.Int64), Within: time.Minute, OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
 				return assigner.Grant{WorkerID: 9, First: d.Now() + 3600, Limit: assigner.Unlimited - 1, Guarantee: assigner.GuaranteeFenced}, nil
 			}}
 			g := open(t, defaultgen.Config{Assigner: store, OnClockBack: policy}) // waits for a unit
 			if policy == defaultgen.Fail {
 				_, err := g.Next()
 				checkBack(t, err, 3598*time.Second)
-				time.Sleep(3599 * time.Second)
+				time.Sleep(3598 * time.Second)
+				if id, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) {
+					t.Errorf("Next returns %d, %v in the last unit of an earlier holder", id, err)
+				}
+				time.Sleep(time.Second)
 			}
 			for second := range 5 {
 				for range 4 {

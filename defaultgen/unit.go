@@ -85,11 +85,12 @@ func (g *Generator) deltas() (used, position int64) {
 }
 
 // oldest moves an idle generator on to the unit before the clock's, and returns the delta of the
-// unit. In the clock's own unit a next lease would have to wait for the end of the unit.
+// unit. In the clock's own unit a next lease would have to wait for the end of the unit, and the
+// units below First belong to earlier holders.
 func (g *Generator) oldest() int64 {
 	if u, grant := g.unit.Load(), g.keeper.Current(); grant != nil {
 		delta := g.alloc.Delta(g.now(grant).time) - 1
-		if delta > u.delta && delta <= min(grant.Limit, g.alloc.MaxDelta()) {
+		if delta > u.delta && delta >= grant.First && delta <= min(grant.Limit, g.alloc.MaxDelta()) {
 			g.enter(u, grant, delta)
 		}
 	}
