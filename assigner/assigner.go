@@ -12,9 +12,10 @@ import (
 
 // An Assigner provides worker IDs. Any number of generators may share one, and may call it at once.
 type Assigner interface {
-	// Assign returns a lease on a worker ID for IDs that are composed as d describes. It blocks
-	// until ctx ends at most, and then returns an error. A generator calls it when it starts, and
-	// again after it has lost its lease.
+	// Assign returns a lease on a worker ID for IDs that are composed as d describes. It returns an
+	// error soon after ctx has ended: the assigners of this module take a second at most, to give a
+	// worker ID back. A generator calls Assign when it starts, and again after it has lost its
+	// lease.
 	Assign(ctx context.Context, d Domain) (Lease, error)
 }
 

@@ -190,6 +190,7 @@ func TestAssignFails(t *testing.T) {
 		"a source below FirstWorkerID":          {setting{on(fencedBy("me", given{WorkerID: 1}), second), nil, 0, nil}, ErrWorkerOutOfRange, "allowed with FirstWorkerID 2: 2 to 3", 0},
 		"a source beyond the layout":            {setting{on(fencedBy("me", given{WorkerID: 4}), LeaseConfig{}), nil, 0, nil}, ErrWorkerOutOfRange, "4 from the source of Fenced", 0},
 		"a source that fails":                   {setting{on(fencedBy("me", Static(-1)), LeaseConfig{}), nil, 0, nil}, ErrWorkerOutOfRange, "-1 from Static", 0},
+		"a source without a lease":              {setting{on(fencedBy("me", nothing{}), LeaseConfig{}), nil, 0, nil}, ErrWorkerUnknown, "neither a lease nor an error", 0},
 		"a source with leases":                  {setting{on(fencedBy("me", given{Guarantee: GuaranteeSticky}), LeaseConfig{}), nil, 0, nil}, nil, "source grants a worker ID that is sticky, allowed: derived", 0},
 		"another owner":                         {setting{mine, all[:1], 0, nil}, ErrWorkerInUse, `row 0 is held by "a" () until 2026-01-01T00:16:41Z by the store's clock, here "me"`, 0},
 		"a clock ahead of the store":            {setting{leased, nil, 0, clocks(memStart-62, 0)}, leasestore.ErrClockSkew, wrong + "00:15:38Z in the store or at its last write, allowed: a difference of 1m0s", 0},
@@ -250,6 +251,8 @@ func TestAssignRejectsAnotherDomainByField(t *testing.T) {
 func TestAssignNamesAllMistakesOfItsConfig(t *testing.T) {
 	cfg := LeaseConfig{Window: -time.Second, MaxLead: -time.Minute, MaxSkew: -time.Hour, FirstWorkerID: -1}
 	refused(t, Fenced(nil, nil, "", cfg), nil, "store nil", "source nil", `owner ""`, "Window -1s", "MaxLead -1m0s", "MaxSkew -1h0m0s")
+	cfg = LeaseConfig{Window: maxSpan + 1, MaxLead: maxSpan + 2, MaxSkew: maxSpan + 3}
+	refused(t, Leased(newMemStore(), cfg), nil, "Window 87600h0m0.000000001s", "MaxLead 87600h0m0.000000002s", "MaxSkew 87600h0m0.000000003s")
 	d := memDomain()
 	d.Layout.SequenceBits = 40
 	if _, err := Leased(newMemStore(), shortWindow).Assign(t.Context(), d); err == nil {
@@ -267,6 +270,11 @@ func TestAssignNamesAllMistakesOfItsConfig(t *testing.T) {
 type given Grant
 
 func (g given) Assign(context.Context, Domain) (Lease, error) { return derivedLease{Grant(g)}, nil }
+
+// nothing is an assigner with a mistake.
+type nothing struct{}
+
+func (nothing) Assign(context.Context, Domain) (Lease, error) { return nil, nil }
 
 func TestAssignEndsWithItsContext(t *testing.T) {
 	s := newMemStore()

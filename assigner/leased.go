@@ -19,7 +19,7 @@ import (
 
 // A LeaseConfig configures how [Leased], [Auto] and [Fenced] take and renew leases. Its zero value
 // is ready to use. All processes of a namespace must use the same Window, MaxLead, MaxSkew and
-// FirstWorkerID.
+// FirstWorkerID. The three spans are at most ten years each.
 type LeaseConfig struct {
 	// Window is how far ahead of use a lease reaches, and so how long the store may be unreachable,
 	// at the present rate of use, before a generator runs out of deltas. It is at least one unit. A
@@ -137,6 +137,9 @@ type leaser struct {
 	losses atomic.Int64 // of the row, to other processes of the same owner, since it was last free
 }
 
+// maxSpan, ten years, keeps sums of spans from overflowing.
+const maxSpan = 87600 * time.Hour
+
 func newLeaser(store leasestore.Store, cfg LeaseConfig) *leaser {
 	cfg.Window = cmp.Or(cfg.Window, 2*time.Minute)
 	cfg.MaxSkew = cmp.Or(cfg.MaxSkew, time.Minute)
@@ -147,9 +150,9 @@ func newLeaser(store leasestore.Store, cfg LeaseConfig) *leaser {
 	l := &leaser{store: store, cfg: cfg, holder: holder, shuffle: rand.Shuffle, pause: backOff, clock: hostClock,
 		config: check.Checker{Invalid: errInvalidConfig}}
 	l.config.Check(store != nil, "store", "nil", "a store")
-	l.config.Check(cfg.Window >= 0, "Window", cfg.Window, "0 (2 min) or more")
-	l.config.Check(cfg.MaxLead >= 0, "MaxLead", cfg.MaxLead, "0 (default) or more")
-	l.config.Check(cfg.MaxSkew >= 0, "MaxSkew", cfg.MaxSkew, "0 (1 min) or more")
+	l.config.Check(cfg.Window >= 0 && cfg.Window <= maxSpan, "Window", cfg.Window, "0 (2 min) to %v", maxSpan)
+	l.config.Check(cfg.MaxLead >= 0 && cfg.MaxLead <= maxSpan, "MaxLead", cfg.MaxLead, "0 (default) to %v", maxSpan)
+	l.config.Check(cfg.MaxSkew >= 0 && cfg.MaxSkew <= maxSpan, "MaxSkew", cfg.MaxSkew, "0 (1 min) to %v", maxSpan)
 	return l
 }
 

@@ -51,6 +51,9 @@ func (c *claim) reserve() error {
 	if err != nil {
 		return err
 	}
+	if l == nil {
+		return fmt.Errorf("%w: the source of Fenced returned neither a lease nor an error", ErrWorkerUnknown)
+	}
 	g, first, last := l.Grant(), c.cfg.FirstWorkerID, c.domain.MaxWorkerID()
 	switch {
 	case g.Guarantee != GuaranteeDerived:

@@ -14,9 +14,8 @@ import (
 type EmptyPolicy int
 
 const (
-	// FetchInline: the caller waits for the range that is being fetched. It waits at most Timeout,
-	// or 1 s longer if the source ignores its context, and not at all when the call of the store
-	// before has failed.
+	// FetchInline: the caller waits for the range that is being fetched, as [Generator.Next] says,
+	// and not at all when the call of the store before has failed.
 	FetchInline EmptyPolicy = iota
 	// Reject: the caller gets ErrEmpty at once.
 	Reject

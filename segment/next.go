@@ -14,9 +14,10 @@ import (
 
 // Next returns a new ID. While ranges last, it waits for nothing. When they are used up,
 // Config.OnEmpty decides: under FetchInline the caller waits for the call of the source that is
-// under way, at most Timeout, or 1 s longer if the source ignores its context; under Reject it gets
-// ErrEmpty at once. ErrEmpty passes: [Generator.NextContext] waits until it does, or until its
-// context ends. ErrExhausted, ErrWentBack, ErrInvalidRange and ErrClosed are permanent.
+// under way, at most Timeout and 1 s, and again if other callers have taken the IDs of that call;
+// under Reject it gets ErrEmpty at once. ErrEmpty passes: [Generator.NextContext] waits until it
+// does, or until its context ends. ErrExhausted, ErrWentBack, ErrInvalidRange and ErrClosed are
+// permanent.
 func (g *Generator) Next() (int64, error) {
 	if p := g.only; p != nil {
 		if x, ok := p.ring.Current().Take(); ok {

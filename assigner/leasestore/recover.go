@@ -55,7 +55,7 @@ func recoverBy(ctx context.Context, store Store, lead time.Duration) error {
 		return err
 	}
 	unit := o.meta.Layout.Unit
-	o.lead = int64((lead + unit - 1) / unit)
+	o.lead = int64(lead/unit) + min(int64(lead%unit), 1)
 	if err := o.raiseMeta(); err != nil {
 		return err
 	}
