@@ -106,8 +106,8 @@ const (
 )
 
 // free returns expired rows, and last the next worker ID that was never given out, or an error if
-// there are none. While there are new worker IDs, Auto takes only spares. It reads more rows only
-// when all rows that it has read are unusable.
+// there are none. While there are new worker IDs, Auto takes only spares, of the first rows. Other
+// claims read more rows when all rows that they have read are unusable.
 func (c *claim) free() ([]leasestore.Row, error) {
 	for n := listed; ; n *= 8 {
 		rows, err := c.store.Expired(c.ctx, n)
@@ -115,7 +115,7 @@ func (c *claim) free() ([]leasestore.Row, error) {
 			return nil, fmt.Errorf("assigner: list the expired rows: %w", err)
 		}
 		usable, nearest := c.usable(rows)
-		if len(usable) == 0 && len(rows) == n {
+		if len(usable) == 0 && len(rows) == n && (c.usedUp() || !c.newFirst) {
 			continue
 		}
 		usable = usable[:min(attempts, len(usable))]

@@ -266,6 +266,32 @@ func TestAssignNamesAllMistakesOfItsConfig(t *testing.T) {
 	}
 }
 
+// A paged store records the largest n of Expired.
+type paged struct {
+	*memStore
+	most int
+}
+
+func (s *paged) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
+	s.most = max(s.most, n)
+	return s.memStore.Expired(ctx, n)
+}
+
+// While there are new worker IDs, Auto reads no more rows to find one to reuse: over remote leases,
+// an answer has no room for all rows of a large namespace.
+func TestAutoReadsTheFirstRowsAlone(t *testing.T) {
+	for most, open := range map[int]func(leasestore.Store, LeaseConfig) Assigner{listed: Auto, 8 * listed: Leased} {
+		s := &paged{memStore: newMemStore()}
+		for worker := range int64(listed) {
+			s.rows[100+worker] = free(100+worker, 1)
+		}
+		take(t, open(s, shortWindow))
+		if s.most != most {
+			t.Errorf("the claim has read %d rows, want %d", s.most, most)
+		}
+	}
+}
+
 // given is a source of Fenced that does not check its worker ID.
 type given Grant
 
