@@ -3,15 +3,18 @@ package cached_test
 import (
 	"context"
 	"errors"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gentest"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 func TestMain(m *testing.M) {
@@ -91,4 +94,38 @@ func TestUnfencedWorkerIDAfterInvalidateBeginsMaxAheadAhead(t *testing.T) {
 			t.Errorf("ID %v, want the next worker ID and a delta that its last holder cannot have reached", f)
 		}
 	})
+}
+
+// TestFailoverRepeatsNoID issues the IDs of a full ring and loses the store. The copy that replaces
+// the store is older: only a generator with a small ring had used it. Its quarantine must cover the
+// large ring all the same.
+func TestFailoverRepeatsNoID(t *testing.T) {
+	for _, boost := range []int{3, 8} {
+		synctest.Test(t, func(t *testing.T) {
+			on := func(dir string, boost int) cached.Config {
+				return cached.Config{Layout: narrow(), Epoch: bubbleEpoch(), BoostPower: boost,
+					Assigner: assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{AllowUndurable: true})}
+			}
+			primary, standby := t.TempDir(), t.TempDir()
+			if err := errors.Join(open(t, on(primary, 1)).Close(), os.CopyFS(standby, os.DirFS(primary))); err != nil {
+				t.Fatal(err)
+			}
+			lost := open(t, on(primary, boost))
+			synctest.Wait()
+			used := make(map[int64]bool)
+			for _, id := range drain(t, lost) {
+				used[id] = true
+			}
+			next, err := cached.NewContext(t.Context(), on(standby, 1))
+			testkit.Close(t, next, err)
+			for range 2000 { // 33 minutes at the pace of the clock
+				time.Sleep(time.Second)
+				for _, id := range take(t, next, 16) {
+					if used[id] {
+						t.Fatalf("%v is issued twice", parse(t, next, id))
+					}
+				}
+			}
+		})
+	}
 }

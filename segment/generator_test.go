@@ -306,6 +306,22 @@ func TestSizeOfRangesFollowsTheRate(t *testing.T) {
 	})
 }
 
+// No ID was issued: a snapshot beside Close must not count the dropped IDs as issued.
+func TestStatsBesideCloseCountNoDroppedIDAsIssued(t *testing.T) {
+	for range 50 {
+		g, err := segment.New(segment.Config{Name: "a", Source: new(scripted), Step: 1, MaxStep: 1, Ahead: 64})
+		testkit.Close(t, g, err)
+		for g.Stats().Remaining < 65 {
+		}
+		go g.Close()
+		for s := g.Stats(); s.Dropped < 65; s = g.Stats() {
+			if s.Issued != 0 {
+				t.Fatalf("Stats %+v: no ID was issued", s)
+			}
+		}
+	}
+}
+
 // Callers use up ranges faster than the store answers, so that the generator never has Ahead ready.
 func TestRangesGrowForCallersThatOutrunTheStore(t *testing.T) {
 	for _, ahead := range []int{1, 64} {

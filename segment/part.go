@@ -112,7 +112,9 @@ func (p *part) adapt() {
 		return
 	}
 	step, began, issued := p.step.Load(), p.began, p.issued
+	p.g.mu.Lock() // Counts is not exact beside drop
 	p.began, p.issued = time.Now(), p.ring.Counts().Issued
+	p.g.mu.Unlock()
 	if retry {
 		return
 	}
