@@ -65,3 +65,27 @@ func namespaces(t *testing.T, servers ...*testserver.Server) func(t *testing.T) 
 	}
 	return b.Namespaces()
 }
+
+// Handles are on the leader and on the followers, and each member is killed.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	open := namespaces(t, testserver.EtcdCluster(t, 3)...)
+	assignertest.RunStore(t, open)
+	assignertest.RunFaults(t, open)
+}
+
+// A page has 1,000 rows.
+func TestListReturnsTheRowsOfAllFoldersAndPages(t *testing.T) {
+	client := connect(t, testserver.Etcd(t).DSN())
+	stores.ListHasAllFolders(t, etcdassigner.LeaseStore(client, namespace), 1100, "", etcdassigner.LeaseStore(client, namespace+"0"))
+}
+
+func TestSegments(t *testing.T) {
+	s := testserver.Etcd(t)
+	f := segmenttest.Fixture{Open: func(t *testing.T) segment.Source { return etcdassigner.SegmentSource(connect(t, s.DSN())) }}
+	t.Run("Suite", func(t *testing.T) { segmenttest.Run(t, f) })
+	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, f, s.DSN(), s.Kill9, func() { s.Restart() }) })
+	if r, err := etcdassigner.SegmentSource(nil).Advance(t.Context(), "a", 1); err == nil {
+		t.Errorf("without a client: range %v", r)
+	}
+}
