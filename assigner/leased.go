@@ -25,7 +25,7 @@ type LeaseConfig struct {
 	// at the present rate of use, before a generator runs out of deltas. It is at least one unit. A
 	// renewal reaches two windows ahead, and is due when one window is left. A claim reaches one
 	// window ahead, since the rate is not known yet. A ring of package cached that holds more units
-	// than the window is not full. A lossy store grants at most one window of real time, and
+	// than the grant is not full. A lossy store grants at most one window of real time, and
 	// bridges an outage of half a window. Zero: 2 min.
 	//
 	// The default outlasts the failover of a managed database, which takes up to two minutes. After

@@ -45,11 +45,11 @@ func TestLogRecords(t *testing.T) {
 		{"assigner: the other namespaces of the store cannot be read", `namespace=orders error="connection reset"`},
 		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0]"`},
 		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0]"`},
-		{"assigner: the namespace is new in this store", `store="*assigner.namedStore, namespace \"orders\"" first_worker=0 remedy="none if the service is new; otherwise stop it and find its former store"`},
+		{"assigner: the namespace is new in this store", `store="*assigner.namedStore, namespace \"orders\"" first_worker=0 remedy="if the service is new, wait until the servers that may become primary have the namespace; otherwise stop it and find its former store"`},
 		{"assigner: other namespaces give out the same worker IDs", `namespace=orders others=[users]`},
 		{"assigner: other namespaces give out the same worker IDs", `namespace=orders others=[users]`},
-		{"assigner: the namespace is new in this store", `store="*assigner.memStore, namespace \"\"" first_worker=0 remedy="none if the service is new; otherwise stop it and find its former store"`},
-		{"assigner: the namespace is new in this store", `store=memory first_worker=0 remedy="none if the service is new; otherwise stop it and find its former store"`},
+		{"assigner: the namespace is new in this store", `store="*assigner.memStore, namespace \"\"" first_worker=0 remedy="if the service is new, wait until the servers that may become primary have the namespace; otherwise stop it and find its former store"`},
+		{"assigner: the namespace is new in this store", `store=memory first_worker=0 remedy="if the service is new, wait until the servers that may become primary have the namespace; otherwise stop it and find its former store"`},
 	}
 	var want []string
 	for _, r := range records {

@@ -27,7 +27,8 @@ func (c *claim) loadMeta() (err error) {
 		DatacenterID: c.domain.DatacenterID, FirstWorkerID: c.cfg.FirstWorkerID, NextWorkerID: c.cfg.FirstWorkerID, Identity: c.status.Identity})
 	if created {
 		c.cfg.Logger.Warn("assigner: the namespace is new in this store", "store", c.name(), "first_worker", c.cfg.FirstWorkerID,
-			"remedy", "none if the service is new; otherwise stop it and find its former store")
+			"remedy", "if the service is new, wait until the servers that may become primary have the namespace; otherwise "+
+				"stop it and find its former store")
 	}
 	return err
 }

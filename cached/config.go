@@ -47,8 +47,8 @@ type Config struct {
 	AssignTimeout time.Duration
 
 	// BoostPower sets the size of the ring, 2^BoostPower blocks of 2^SequenceBits IDs: 1 to 8;
-	// zero: 3. With a leased worker ID, a ring of more units than the window of the lease is not
-	// filled up, see [assigner.LeaseConfig].
+	// zero: 3. With a leased worker ID, a ring of more units than the grant is not filled up, see
+	// [assigner.LeaseConfig].Window.
 	BoostPower int
 	// PaddingFactor is the percentage of the ring at or below which the padding goroutine is woken,
 	// 1 to 99; zero: 50. The generator compares it once per block. A single block left always wakes

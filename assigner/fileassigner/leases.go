@@ -30,6 +30,9 @@ type leases struct {
 	first atomic.Pointer[string] // the identity of the first folder at the path
 }
 
+// String names the store in log records.
+func (s *leases) String() string { return "folder " + s.dir }
+
 func (s *leases) Status(ctx context.Context) (st leasestore.Status, err error) {
 	err = s.locked(ctx, func(f *folder) error {
 		st.Seen, st.Identity = f.state.Seen, f.identity

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"time"
+	"unicode/utf8"
 
 	"github.com/uidring/uidring/assigner/leasestore"
 )
@@ -67,6 +68,8 @@ func (q question) check(method string) error {
 		return errors.New("old or next is missing, allowed: both")
 	case method == "swap-meta" && (q.OldMeta == nil || q.NextMeta == nil):
 		return errors.New("oldMeta or nextMeta is missing, allowed: both")
+	case q.Next != nil && (q.Next.WorkerID < 0 || len(q.Next.Token) > 64 || max(utf8.RuneCountInString(q.Next.Owner), utf8.RuneCountInString(q.Next.Holder)) > 255):
+		return errors.New("next cannot be stored, allowed: a worker ID of 0 or more, a token of up to 64 characters, an owner and a holder of up to 255")
 	case q.WorkerID < 0 || q.N < 0:
 		return fmt.Errorf("workerID %d, n %d, allowed: 0 or more each", q.WorkerID, q.N)
 	}

@@ -43,7 +43,8 @@
 // schemas. [Apply] and each start therefore look for tables whose names differ only in letter case
 // or, within the search path, in schema, and return [ErrTableTwin] if they find one.
 //
-// In PostgreSQL and SQLite each statement names the schema, so a TEMPORARY table is never used.
+// In PostgreSQL and SQLite each statement on leases and segments names the schema, so a TEMPORARY
+// table is never used.
 // PostgreSQL has one store in each schema: a store uses the first schema of the search path in
 // which it found the table first, and logs a warning once when other schemas have such tables. In
 // MySQL and MariaDB a TEMPORARY table that hides a table is rejected right before each write.

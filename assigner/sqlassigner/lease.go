@@ -48,6 +48,11 @@ type leases struct {
 	checked   atomic.Int64 // when LoadMeta last looked for twins of the tables, in nanoseconds since 1970
 }
 
+// String names the store in log records.
+func (s *leases) String() string {
+	return fmt.Sprintf("%s, namespace %q", s.store.dialect.name, s.namespace)
+}
+
 const (
 	selectRow = "SELECT " + rowColumns + " FROM WORKER_LEASE WHERE NAMESPACE = ?"
 	createRow = "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, VERSION, FENCE, OLDEST, TOKEN, OWNER, HOLDER, SERVER_ID, EXPIRES_AT, SWAPS) " +

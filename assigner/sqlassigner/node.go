@@ -26,7 +26,7 @@ import (
 // does: it inserts a row into WORKER_NODE, whose key is the worker ID. Worker IDs start at 1 and
 // are never reused, so a layout with 17 worker bits allows 131,071 starts; after that Assign
 // returns [assigner.ErrWorkersExhausted]. If the same database has a namespace of [LeaseStore] with
-// the same layout, epoch and datacenter ID, Assign returns [leasestore.ErrOverlap] from its
+// the same layout and datacenter ID, Assign returns [leasestore.ErrOverlap] from its
 // assigner.LeaseConfig.FirstWorkerID on. Assign logs a warning once when less than a tenth of the
 // worker IDs below is left.
 //

@@ -167,6 +167,14 @@ func TestDiagnosis(t *testing.T) {
 	}
 }
 
+func TestServerWithoutConnectionsNamesMaxConnections(t *testing.T) {
+	for driver, err := range map[string]error{"mysql": number(1040), "pgx": stateError("53300")} {
+		if d, _ := dialectOf(driver); !strings.Contains(d.diagnose(err).advice, "raise its max_connections") {
+			t.Errorf("%s: %v: advice %q", driver, err, d.diagnose(err).advice)
+		}
+	}
+}
+
 // The tables of MySQL about its replication exist in MariaDB, too.
 func TestRunningReplicationIsAFault(t *testing.T) {
 	opened, err := OpenMySQL(testserver.MariaDB(t, "--performance-schema=ON", "--server-id=7").DSN())
