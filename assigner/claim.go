@@ -136,8 +136,7 @@ func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row, nearest 
 	nearest = math.MaxInt64
 	for _, row := range rows {
 		switch {
-		case row.Expires.After(c.status.Now), row.WorkerID > c.domain.MaxWorkerID(), row.WorkerID >= c.meta.NextWorkerID:
-		case c.newFirst && !spare(row) && !c.usedUp():
+		case row.Expires.After(c.status.Now), row.WorkerID > min(c.domain.MaxWorkerID(), c.meta.NextWorkerID-1), c.newFirst && !spare(row) && !c.usedUp():
 		case row.Fence > c.farthest(c.meta.Fence):
 			nearest = min(nearest, row.Fence)
 		default:
@@ -213,6 +212,8 @@ func (c *claim) take(old leasestore.Row) (*lease, error) {
 		err = c.confirm(l)
 	}
 	switch {
+	case err != nil && c.held(old):
+		return nil, err // Horizon counts the row, and the owner takes it again
 	case err != nil: // free the row, or it is free when it expires
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -267,6 +268,9 @@ func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 	}
 	l.first, l.limit = max(fence, c.meta.Horizon)+1, l.row.Fence
 	l.row.Oldest = l.first
+	if c.held(old) {
+		l.row.Oldest = min(l.first, old.Oldest) // the holder may be this process, and go on with its grant
+	}
 	return l, ttl
 }
 

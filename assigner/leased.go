@@ -77,9 +77,7 @@ type LeaseConfig struct {
 // The grant is [GuaranteeFenced], or [GuaranteeLossy] on a store that reports itself lossy or has
 // faults. On a lossy store, give each generator an assigner of its own: generators that share one
 // leave quarantine one after the other.
-func Leased(store leasestore.Store, cfg LeaseConfig) Assigner {
-	return newLeaser(store, cfg)
-}
+func Leased(store leasestore.Store, cfg LeaseConfig) Assigner { return newLeaser(store, cfg) }
 
 // Auto is [Leased] in the other order: it takes new worker IDs while they last, and then reuses
 // free ones.

@@ -147,6 +147,6 @@ func (g *Generator) oldest() int64 {
 func (g *Generator) ended() {
 	g.running.Lock()
 	defer g.running.Unlock()
-	g.cut.Store(g.newest) // under running: a later pass could put IDs above it
+	g.cut.Store(max(g.cut.Load(), g.newest)) // under running: a later pass could put IDs above it
 	g.retire(math.MaxInt64)
 }

@@ -59,9 +59,7 @@ func (c *clock) until(r reading, end time.Time) int64 {
 }
 
 // within reports whether the monotonic clock is before a result of until.
-func (c *clock) within(until int64) bool {
-	return until != 0 && int64(time.Since(c.started)) < until
-}
+func (c *clock) within(until int64) bool { return until != 0 && int64(time.Since(c.started)) < until }
 
 // keep makes the clock go on from a reading.
 func (c *clock) keep(ahead int64) {

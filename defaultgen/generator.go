@@ -56,10 +56,10 @@ func newContext(ctx context.Context, cfg Config, carried bool) (*Generator, erro
 	unitZero := &unit{last: k.Alloc.MaxSequence()}
 	unitZero.close() // it counts as used: no ID is 0
 	g.unit.Store(unitZero)
+	g.clock.start(k.Now, carried, cfg.OnClockBack == GoOn) // before Start, since hooks read the clock
 	if err := k.Start(ctx, keeper.Hooks{Deltas: g.deltas, Oldest: g.oldest, Ended: g.endUnit}); err != nil {
 		return nil, err
 	}
-	g.clock.start(k.Now, carried, cfg.OnClockBack == GoOn)
 	g.now(k.Latest())
 	grant := k.Latest()
 	if grant.First > g.alloc.MaxDelta() {

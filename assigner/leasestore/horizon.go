@@ -29,9 +29,11 @@ const clockBound = time.Minute
 //
 // The horizon holds under these conditions. All IDs come from leases of the namespace. The store
 // keeps the commits that it acknowledges. Holders renew their leases in time: a holder that was
-// paused or cut off until another process took its worker ID, or until its lease expired and its
-// fence was in the past for a minute, may issue lower IDs that it had prepared; so may a holder
-// whose row was revoked, and a copy of a process. Generators of package cached have a MaxStaleness,
+// paused, suspended or cut off until another process took its worker ID, or until its lease expired
+// and its fence was in the past for a minute, may issue lower IDs; so may a holder whose row was
+// revoked or recovered, and a copy of a process. Package backdate is not in use any more. The clock
+// of the store is at most a minute ahead; etcd and files have the clock of the host that calls
+// Horizon. Generators of package cached have a MaxStaleness,
 // or the horizon stands at the beginning of their leases. An ID that was issued is not a row that
 // was committed: a transaction may still be open.
 //
