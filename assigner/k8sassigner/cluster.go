@@ -56,9 +56,8 @@ func inCluster(getenv func(string) string, folder string) (Cluster, error) {
 		URL:       "https://" + address,
 		Namespace: strings.TrimSpace(string(namespace)),
 		Client: &http.Client{
-			Timeout:       30 * time.Second,
-			Transport:     &serviceAccountTransport{folder: folder, server: address, base: &http.Transport{DialTLSContext: dialer(folder)}},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			Timeout:   30 * time.Second,
+			Transport: &serviceAccountTransport{folder: folder, server: address, base: &http.Transport{DialTLSContext: dialer(folder)}},
 		},
 	}, nil
 }

@@ -34,7 +34,7 @@
 //
 //   - The clock of the store is the Date header of the API server, in whole seconds. A proxy must
 //     pass it on, or have the right time.
-//   - A renewal, every 30 s by default, takes four requests. Each write is a revision of an object
+//   - A renewal, every 45 s by default, takes four requests. Each write is a revision of an object
 //     of about 1.3 kB in the etcd of the cluster, which the API server compacts.
 //   - The API server filters lists: it reads all Lease objects of the Kubernetes namespace. Use a
 //     Kubernetes namespace without other Lease objects for thousands of workers. Recover, which

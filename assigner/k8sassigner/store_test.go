@@ -66,14 +66,18 @@ func TestInClusterOutsideAPodIsAnError(t *testing.T) {
 	}
 }
 
-// answering returns a store of a server that gives one answer.
+// answering returns a store of a server that gives one answer, and redirects to a page that gives
+// it with status 200.
 func answering(t *testing.T, code int, text string) (s leasestore.Store, about string) {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if code == http.StatusOK {
-			w.Header()["Date"] = nil
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/moved" {
+			if code == http.StatusOK {
+				w.Header()["Date"] = nil
+			}
+			w.Header().Set("Location", "/moved")
+			w.WriteHeader(code)
 		}
-		w.WriteHeader(code)
 		_, _ = w.Write([]byte(text))
 	}))
 	t.Cleanup(server.Close)
@@ -89,6 +93,7 @@ func TestLeaseStoreTakesOnlyAMissingLeaseForNone(t *testing.T) {
 		`{"kind":"Status","code":404,"reason":"NotFound","message":"the server could not find the requested resource","details":{}}`:             http.StatusNotFound,
 		`{"kind":"Status","code":404,"reason":"NotFound","message":"namespaces \"ids\" not found","details":{"name":"ids","kind":"namespaces"}}`: http.StatusNotFound,
 		`{"metadata":{"uid":"1"}}`: http.StatusOK,
+		`{"metadata":{"uid":"2"}}`: http.StatusMovedPermanently,
 	} {
 		s, about := answering(t, code, text)
 		stores.Fail(t, s, about)

@@ -32,9 +32,7 @@ func LeaseStore(urls []string, namespace string, cfg Config) leasestore.Store {
 	if client == nil {
 		client = newClient()
 	}
-	own := *client
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &store{urls: slices.Clone(urls), token: cfg.Token, client: &own, namespace: namespace, err: check(urls, namespace, cfg.Token)}
+	return &store{urls: slices.Clone(urls), token: cfg.Token, client: client, namespace: namespace, err: check(urls, namespace, cfg.Token)}
 }
 
 type store struct {

@@ -32,7 +32,8 @@ func Redact(text string) string {
 }
 
 // Send sends a request with a body in JSON, or without a body if that is nil, and reads the answer.
-// token is sent unless it is empty. An answer with more than most bytes is an error.
+// token is sent unless it is empty. An answer with more than most bytes is an error. A redirect is
+// returned: to follow one would turn a write into a read, whose success proves nothing.
 func Send(ctx context.Context, client *http.Client, method, address, token string, body any, most int64) (*http.Response, []byte, error) {
 	var text []byte
 	if body != nil {
@@ -51,7 +52,9 @@ func Send(ctx context.Context, client *http.Client, method, address, token strin
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	response, err := client.Do(request)
+	own := *client
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	response, err := own.Do(request)
 	if err != nil {
 		return nil, nil, err
 	}

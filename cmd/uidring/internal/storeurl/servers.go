@@ -317,8 +317,7 @@ func clusterOf(u *url.URL) (k8sassigner.Cluster, error) {
 	return k8sassigner.Cluster{
 		URL: "http://" + u.Host,
 		Client: &http.Client{
-			Timeout:       30 * time.Second,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+			Timeout: 30 * time.Second,
 		},
 	}, nil
 }
