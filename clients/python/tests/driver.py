@@ -1,6 +1,8 @@
 """Draws IDs as its standard input says; the tests of cmd/uidring/internal/daemon run it."""
 
+import http.client
 import os
+import socket
 import sys
 import threading
 
@@ -49,6 +51,11 @@ def fork(n):
     pid = os.fork()
     if pid == 0:
         try:
+            connection = http.client.HTTPSConnection("host")  # as in the middle of a TLS handshake
+            connection.sock = socket.socket()
+            socket.close(connection.sock.detach())
+            ids._servers[0]._connection = connection
+            ids._reset()
             take(n, 2)
             ids.close()
         finally:

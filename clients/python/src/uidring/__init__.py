@@ -11,6 +11,7 @@ import http.client
 import io
 import json
 import math
+import operator
 import os
 import random
 import re
@@ -131,7 +132,8 @@ class Client:
         """Returns an ID from memory. While there is none it waits, for `wait` seconds at most.
 
         Raises Unavailable if no server gave IDs in time, Rejected if all servers reject the
-        request, and Closed. In asyncio call `await asyncio.to_thread(client.next)`.
+        request, and Closed. In asyncio call `await asyncio.to_thread(client.next)`. Do not call it in
+        a signal handler.
         """
         deadline = None
         with self._changed:
@@ -141,8 +143,9 @@ class Client:
                 if not self._threads:
                     self._start()
                 self._drop_old()
-                if self._left:
-                    return self._take()
+                id = self._take()
+                if id is not None:
+                    return id
                 if rejection := self._rejection():
                     raise rejection.with_traceback(None)
                 if deadline is None:
@@ -180,20 +183,27 @@ class Client:
         rejections = [s.error for s in self._servers if isinstance(s.error, Rejected) and s.error._final]
         return rejections[0] if len(rejections) == len(self._servers) else None
 
-    def _take(self) -> int:
-        head = self._ranges[0]
-        id = head.first
-        head.first += 1
-        if id == head.last:
+    def _take(self) -> Optional[int]:
+        """Returns an ID, or None if there is none in memory.
+
+        A signal handler may raise an exception between any two steps. That loses an ID at most, and
+        may leave the count too high until the ranges are empty.
+        """
+        while self._ranges:
+            id = next(self._ranges[0].ids, None)
+            if id is not None:
+                self._lose(1)
+                return id
             self._ranges.popleft()
-        self._lose(1)
-        return id
+        if self._left:
+            self._lose(self._left)
+        return None
 
     def _drop_old(self) -> None:
         oldest = time.monotonic() - self._max_age
         while self._ranges and self._ranges[0].fetched < oldest:
             old = self._ranges.popleft()
-            self._lose(old.last - old.first + 1)
+            self._lose(operator.length_hint(old.ids))
 
     def _lose(self, n: int) -> None:
         """Counts n IDs fewer in memory, and wakes the threads when they become few."""
@@ -282,12 +292,12 @@ def _check(
 
 
 class _Range:
-    """The IDs from first to last. The first of them is the next to be issued."""
+    """The IDs from first to last that are not issued yet."""
 
-    __slots__ = ("first", "last", "fetched")
+    __slots__ = ("ids", "fetched")
 
     def __init__(self, first: int, last: int, fetched: float):
-        self.first, self.last, self.fetched = first, last, fetched
+        self.ids, self.fetched = iter(range(first, last + 1)), fetched
 
 
 class _Timed(io.RawIOBase):
@@ -344,7 +354,10 @@ class _Server:
         self.early = 0.0  # by how much of the pause
         connection, self._connection = self._connection, None
         if connection and connection.sock:
-            socket.close(connection.sock.detach())
+            try:
+                socket.close(connection.sock.detach())
+            except OSError:
+                pass  # a TLS handshake was under way: the socket has no descriptor of its own
 
     def disconnect(self) -> None:
         connection, self._connection = self._connection, None
@@ -401,10 +414,11 @@ class _Server:
 
     def _connect(self) -> http.client.HTTPConnection:
         assert self._url.hostname
+        host, port = self._url.hostname, self._url.port  # without a port, http.client takes a part of an IPv6 address for it
         connection = (
-            http.client.HTTPConnection(self._url.hostname, self._url.port, timeout=self._timeout)
+            http.client.HTTPConnection(host, port or 80, timeout=self._timeout)
             if self._url.scheme == "http"
-            else http.client.HTTPSConnection(self._url.hostname, self._url.port, timeout=self._timeout, context=self._context)
+            else http.client.HTTPSConnection(host, port or 443, timeout=self._timeout, context=self._context)
         )
         connection.response_class = _Answer
         return connection
