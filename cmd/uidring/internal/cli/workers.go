@@ -123,7 +123,7 @@ func newSpace(name string, meta leasestore.Meta) (space, *bitsalloc.Allocator, e
 		return space{}, nil, fmt.Errorf("the layout of namespace %q: %w", name, err)
 	}
 	left := max(0, alloc.MaxWorkerID()+1-meta.NextWorkerID)
-	return space{name, meta.Layout.String(), alloc.Epoch(), meta.DatacenterID, meta.NextWorkerID, left}, alloc, nil
+	return space{name, meta.Layout.String(), alloc.Epoch(), meta.DatacenterID, meta.NextWorkerID - meta.FirstWorkerID, left}, alloc, nil
 }
 
 func (s *streams) printNamespaces(all map[string]leasestore.Meta) error {

@@ -70,8 +70,10 @@ func TestRateCountsIDs(t *testing.T) {
 		step("/v1/ids?n=8", 200, "")
 		step("/v1/id", 200, "")
 		step("/v1/parse/22079567884713991", 200, "")
+		step("/v1/parse/x", 400, "")
 		step("/v1/id", 429, "1")
 		step("/v1/parse/22079567884713991", 429, "1")
+		step("/v1/parse/x", 400, "")
 		step("/v1/ids?n=1000", 429, "10")
 		step("/healthz", 200, "")
 		time.Sleep(10 * time.Millisecond) // of the bubble: one ID more

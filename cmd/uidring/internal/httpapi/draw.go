@@ -134,8 +134,11 @@ const longestWait = 500 * time.Millisecond
 func (s *supply) reserve(ctx context.Context, b *batch, n int, now time.Time) error {
 	var patient context.Context // from the first shortage on
 	b.spans = b.spans[:0]
-	if err := s.pace.spend(n, now); err != nil {
-		return err
+	// Without a lease the generator issues no IDs, and requests use up no bound.
+	if short := s.shortage.Load(); short == nil || !errors.Is(short.err, s.passing) {
+		if err := s.pace.spend(n, now); err != nil {
+			return err
+		}
 	}
 	for n > 0 {
 		first, got, err := s.issuer.Reserve(n)

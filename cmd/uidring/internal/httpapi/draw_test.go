@@ -182,11 +182,11 @@ func TestDrawWaitsForTheLease(t *testing.T) {
 }
 
 // One request waits, and those after it are refused at once, until there is an ID again. A client
-// that has left before shows nothing.
+// that has left before shows nothing. They do not use up the bound of ID time, 27,360 IDs here.
 func TestDrawWaitsInVainOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _ := cutOff(t)
-		s := newServer(t, Config{Generator: g})
+		s := newServer(t, Config{Generator: g, MaxAhead: time.Hour, IDsPerSecond: 8})
 		ctx, leave := context.WithCancel(t.Context())
 		leave()
 		left := httptest.NewRecorder()
@@ -196,7 +196,8 @@ func TestDrawWaitsInVainOnce(t *testing.T) {
 		}
 		for i := range 20 {
 			started := time.Now()
-			w := call(s, "/v1/id")
+			w := call(s, "/v1/ids?n=10000")
+			wantProblem(t, w, "no-lease", "without a lease")
 			if took := time.Since(started); w.Code != 503 || (took >= longestWait) != (i == 0) {
 				t.Errorf("request %d: %d after %v; want 503, the first after %v, the others before that", i, w.Code, took, longestWait)
 			}

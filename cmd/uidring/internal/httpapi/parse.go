@@ -16,12 +16,12 @@ func (s *Server) parse(a *answer, r *http.Request) *problem {
 	if _, p := parameters(r); p != nil {
 		return p
 	}
-	if p := a.client.spend(1, a.began); p != nil {
-		return p
-	}
 	id, err := uidring.Parse(strings.TrimPrefix(r.URL.Path, parsePath))
 	if err != nil {
 		return invalidID.because("%s.", strings.TrimPrefix(err.Error(), "uidring: "))
+	}
+	if p := a.client.spend(1, a.began); p != nil {
+		return p
 	}
 	f, err := s.cfg.Generator.Parse(int64(id))
 	if err != nil {
