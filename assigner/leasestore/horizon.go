@@ -59,13 +59,15 @@ func horizon(ctx context.Context, store Store) (int64, error) {
 	delta := min(max(o.alloc.Delta(o.status.Now), 1), o.alloc.MaxDelta())
 	// Horizon reads the rows after this, and a claim reads the meta row after it has written its
 	// own row. So either the claim sees the new value and begins above it, or Horizon sees the row.
-	for o.meta.Horizon < delta-1 {
+	// Horizon writes also if another call has stored that value: the store may show a commit before
+	// it is on disk, and a commit after it proves that it is.
+	for stored := false; !stored || o.meta.Horizon < delta-1; {
 		if o.meta.Recovering() {
 			return 0, errors.New("a recovery of the namespace is not finished")
 		}
 		next := o.meta
-		next.Horizon = delta - 1
-		if _, err := o.swapMeta(next, ""); err != nil {
+		next.Horizon = max(next.Horizon, delta-1)
+		if stored, err = o.swapMeta(next, ""); err != nil {
 			return 0, err
 		}
 	}

@@ -9,10 +9,11 @@ import (
 var allowedNamespace = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,64}$`)
 
 // CheckNamespace returns an error unless name consists of 1 to 64 ASCII letters, digits, dots,
-// underscores and hyphens, which every store keeps unchanged. Stores call it.
+// underscores and hyphens, and not of dots alone: every store keeps such a name unchanged. Stores
+// call it.
 func CheckNamespace(name string) error {
-	if !allowedNamespace.MatchString(name) {
-		return fmt.Errorf("leasestore: namespace %q, allowed: 1 to 64 of the characters a-z A-Z 0-9 . _ -", name)
+	if !allowedNamespace.MatchString(name) || strings.Trim(name, ".") == "" {
+		return fmt.Errorf("leasestore: namespace %q, allowed: 1 to 64 of the characters a-z A-Z 0-9 . _ -, and not dots alone", name)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 func TestCheckNamespace(t *testing.T) {
 	for name, ok := range map[string]bool{
 		"azAZ09._-": true, strings.Repeat("n", 64): true, strings.Repeat("n", 65): false, "": false,
-		"`": false, "{": false, "@": false, "[": false, "/": false, ":": false, ",": false, "\u00e9": false,
+		"`": false, "{": false, "@": false, "[": false, "/": false, ":": false, ",": false, "\u00e9": false, "..": false, ".a": true,
 	} {
 		if err := CheckNamespace(name); (err == nil) != ok {
 			t.Errorf("CheckNamespace(%q) = %v, want it allowed: %v", name, err, ok)

@@ -55,7 +55,9 @@
 // # Durability
 //
 // A database that forgets a commit gives out the same worker ID again. Before it takes a worker ID,
-// the assigner checks on its connection:
+// the assigner checks the settings below on one connection. Give all connections of the handle the
+// same ones, in the URL or on the server: Exec changes a setting on a single connection of the
+// pool.
 //
 //   - MySQL, MariaDB: innodb_flush_log_at_trx_commit is 1; sync_binlog is 1 where log_bin is on
 //     (MariaDB's default is 0 even then); the tables' engine is InnoDB; read_only is off, and with

@@ -63,10 +63,13 @@ func (e *ensemble) confirm(ctx context.Context) (*zk.Stat, error) {
 // confirmed calls read on the session of a confirmation. A session sees its own writes on whichever
 // server it is; the next session might be on a server that lags.
 func (e *ensemble) confirmed(ctx context.Context, read func() error) error {
-	if _, err := e.confirm(ctx); err != nil {
-		return err
+	var session int64
+	for confirmed := false; !confirmed; confirmed = e.conn.SessionID() == session {
+		session = e.conn.SessionID()
+		if _, err := e.confirm(ctx); err != nil {
+			return err
+		}
 	}
-	session := e.conn.SessionID()
 	err := read()
 	if err == nil && e.conn.SessionID() != session {
 		err = errNewSession

@@ -46,16 +46,13 @@ func LeaseStore(conn *zk.Conn, namespace string, cfg Config) leasestore.Store {
 	return kvassigner.LeaseStore(&ensemble{conn, cfg.Root, slices.Clone(cfg.ACL)}, namespace)
 }
 
-func (e *ensemble) Check(namespace string) error {
+func (e *ensemble) Check(string) error {
 	var errs []error
 	if e.conn == nil {
 		errs = append(errs, errors.New("zkassigner: conn is required"))
 	}
 	if !strings.HasPrefix(e.root, "/") || e.root == "/" || path.Clean(e.root) != e.root {
 		errs = append(errs, fmt.Errorf("zkassigner: Root %q, allowed: a path such as /services/uidring", e.root))
-	}
-	if namespace == "." || namespace == ".." {
-		errs = append(errs, fmt.Errorf("zkassigner: namespace %q, allowed: a name that ZooKeeper allows in a path", namespace))
 	}
 	return errors.Join(errs...)
 }
