@@ -309,6 +309,10 @@ func (a *sticky) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease,
 		if err := d.CheckWorkerID(id, fmt.Sprintf("row %q of WORKER_STICKY", a.key)); err != nil {
 			return 0, final("%w", err)
 		}
+		r, err := a.store.reserved(ctx, conn, d) // again: the start that inserted the row may have been refused
+		if err = cmp.Or(err, r.allows(id)); err != nil {
+			return 0, err
+		}
 		_, err = conn.ExecContext(ctx, a.store.sql("UPDATE WORKER_STICKY SET TOKEN = ?, HOLDER = ?, MODIFIED = {utc} "+
 			"WHERE SERVICE_KEY = ? AND WORKER_ID = ?"), a.token, holder, a.key, id)
 		return id, err // a row that was deleted meanwhile is noticed by Renew

@@ -167,6 +167,7 @@ func overtaken(t *testing.T, b Database) {
 		slow, quick func(*sqlx.DB) assigner.Assigner
 	}{
 		{"WORKER_NODE_TOKEN", Disposable, leasesFromZero},
+		{"WORKER_STICKY", Sticky, leasesFromZero},
 		{"WORKER_LEASE_META", leasesFromZero, Disposable},
 	} {
 		db, dsn := b.Applied(t)
@@ -182,6 +183,7 @@ func overtaken(t *testing.T, b Database) {
 		Assign(t, tt.quick(db))
 		unblock()
 		WantError(t, <-done, leasestore.ErrOverlap, `namespace "orders"`)
+		Refused(t, tt.slow(db), leasestore.ErrOverlap)
 	}
 }
 
