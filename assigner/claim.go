@@ -212,8 +212,8 @@ func (c *claim) take(old leasestore.Row) (*lease, error) {
 		err = c.confirm(l)
 	}
 	switch {
-	case err != nil && c.held(old):
-		return nil, err // Horizon counts the row, and the owner takes it again
+	case err != nil && c.own(old):
+		return nil, err // keep the row: Horizon counts it
 	case err != nil: // free the row, or it is free when it expires
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
@@ -268,11 +268,15 @@ func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 	}
 	l.first, l.limit = max(fence, c.meta.Horizon)+1, l.row.Fence
 	l.row.Oldest = l.first
-	if c.held(old) {
-		l.row.Oldest = min(l.first, old.Oldest) // the holder may be this process, and go on with its grant
+	if c.own(old) {
+		l.row.Oldest = min(l.first, old.Oldest)
 	}
 	return l, ttl
 }
+
+// own reports whether this process has lost a lease of the row: the generator may be using up the
+// rest of its grant.
+func (c *claim) own(r leasestore.Row) bool { return r.Token != "" && r.Holder == c.holder }
 
 var errMoved = errors.New("assigner: the store has changed during a claim")
 

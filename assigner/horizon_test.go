@@ -111,26 +111,28 @@ func TestHorizonHoldsAgainstAQuarantine(t *testing.T) {
 // A holder of Fenced that meets another server uses up its grant while it claims its row again,
 // also if that claim fails at its end.
 func TestHorizonHoldsAgainstAFencedHolderThatGoesOn(t *testing.T) {
-	s := newMemStore()
-	s.pin(0)
-	a := clocked(Fenced(s, Static(2), "me", shortWindow))
-	l := take(t, a)
-	l.(*lease).SetOldest(memStart - 3)
-	if err := l.Renew(t.Context(), memStart, 0); err != nil {
-		t.Fatal(err)
+	for _, after := range []int64{9, 61} { // its row is held, or has just expired
+		s := newMemStore()
+		s.pin(0)
+		a := clocked(Fenced(s, Static(2), "me", shortWindow))
+		l := take(t, a)
+		l.(*lease).SetOldest(memStart - 3)
+		if err := l.Renew(t.Context(), memStart, 0); err != nil {
+			t.Fatal(err)
+		}
+		oldest := s.rows[2].Oldest
+		s.status.Identity, s.status.Now = "another server", memTime(memStart+after)
+		wantError(t, l.Renew(t.Context(), memStart, 0), ErrWorkerRowLost)
+		s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
+			s.errMeta, s.onSwap = errStore, nil
+			return do(), nil
+		}
+		refused(t, a, errStore)
+		s.errMeta = nil
+		wantHorizon(t, s, oldest)
+		refused(t, a, ErrQuarantined)
+		wantHorizon(t, s, oldest)
 	}
-	oldest := s.rows[2].Oldest
-	s.status.Identity, s.status.Now = "another server", memTime(memStart+9)
-	wantError(t, l.Renew(t.Context(), memStart, 0), ErrWorkerRowLost)
-	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
-		s.errMeta, s.onSwap = errStore, nil
-		return do(), nil
-	}
-	refused(t, a, errStore)
-	s.errMeta = nil
-	wantHorizon(t, s, oldest)
-	refused(t, a, ErrQuarantined)
-	wantHorizon(t, s, oldest)
 }
 
 func TestHorizonIsRefused(t *testing.T) {

@@ -14,13 +14,10 @@ import (
 // deltas.
 const yieldAfter = 2
 
-// held reports whether another claim has the row.
-func (c *claim) held(r leasestore.Row) bool { return r.Token != "" && r.Expires.After(c.status.Now) }
-
 // taken returns an error for a row that is held and must not be taken, or nil.
 func (c *claim) taken(row leasestore.Row) error {
 	switch {
-	case !c.held(row):
+	case row.Token == "" || !row.Expires.After(c.status.Now):
 		c.losses.Store(0)
 		return nil
 	case row.Owner != c.cfg.Owner:

@@ -174,7 +174,7 @@ func (w *simWorld) newHolder(id int, workerBits uint8) *simHolder {
 	default:
 		h.assigner = Auto(store, cfg)
 	}
-	h.assigner.(*leaser).shuffle = w.rng.Shuffle
+	h.assigner.(*leaser).shuffle, h.assigner.(*leaser).holder = w.rng.Shuffle, cfg.Owner
 	h.assigner.(*leaser).clock = func() instant {
 		return instant{mono: simAlloc.Time(w.time * (1000 + h.drift) / 1000), wall: simAlloc.Time(h.clock())}
 	}
