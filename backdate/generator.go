@@ -73,7 +73,8 @@ func New(ctx context.Context, cfg Config) (*Generator, error) {
 		return nil, err
 	}
 	now := func() int64 { return k.Alloc.Delta(time.Now()) }
-	domain := assigner.Domain{Layout: k.Alloc.Layout(), Epoch: k.Alloc.Epoch(), DatacenterID: cfg.DatacenterID, Now: now, Registered: true}
+	domain := assigner.Domain{Layout: k.Alloc.Layout(), Epoch: k.Alloc.Epoch(), DatacenterID: cfg.DatacenterID, Now: now, Registered: true,
+		ReuseError: fmt.Errorf("%w: the worker ID comes back after a restart; use %s", ErrNoPast, withPast)}
 	lease, err := cfg.Assigner.Assign(ctx, domain)
 	if err == nil && lease == nil {
 		err = fmt.Errorf("%w: the assigner returned neither a lease nor an error", assigner.ErrWorkerUnknown)
@@ -92,12 +93,15 @@ func New(ctx context.Context, cfg Config) (*Generator, error) {
 	return g, nil
 }
 
+// withPast names assigners whose worker IDs have an unused past.
+const withPast = "assigner.Auto on a durable store, or sqlassigner.Disposable"
+
 // noPast returns an error unless all deltas of the past were granted, and to this holder alone.
 func noPast(g assigner.Grant) error {
 	switch {
 	case g.Guarantee != assigner.GuaranteeFenced && g.Guarantee != assigner.GuaranteeFresh:
-		return fmt.Errorf("%w: worker %d is %v, allowed: %v, %v; use assigner.Auto on a durable store, or sqlassigner.Disposable",
-			ErrNoPast, g.WorkerID, g.Guarantee, assigner.GuaranteeFenced, assigner.GuaranteeFresh)
+		return fmt.Errorf("%w: worker %d is %v, allowed: %v, %v; use %s",
+			ErrNoPast, g.WorkerID, g.Guarantee, assigner.GuaranteeFenced, assigner.GuaranteeFresh, withPast)
 	case g.First > 1:
 		return fmt.Errorf("%w: the grant of worker %d begins at delta %d, allowed: 1; use assigner.Auto, which takes worker IDs that were "+
 			"never given out first. If none is left, or the namespace was recovered or has a horizon, use another namespace with another DatacenterID",

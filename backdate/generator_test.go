@@ -163,7 +163,12 @@ func TestNewNeedsAnUnusedPast(t *testing.T) {
 		"out of range":   {grant: assigner.Grant{WorkerID: 1 << 17, First: 1, Limit: 9, Guarantee: assigner.GuaranteeFenced}, want: assigner.ErrWorkerOutOfRange},
 		"assigner fails": {err: failure, want: failure},
 	} {
-		fake := &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) { return c.grant, c.err }}
+		fake := &fakeassigner.Assigner{OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
+			if !errors.Is(d.ReuseError, backdate.ErrNoPast) {
+				t.Errorf("%s: reuse would be rejected with %v", name, d.ReuseError)
+			}
+			return c.grant, c.err
+		}}
 		g, err := backdate.New(t.Context(), backdate.Config{Assigner: fake})
 		if !errors.Is(err, c.want) || (g == nil) != (c.want != nil) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
