@@ -66,8 +66,9 @@ type Config struct {
 	//
 	// MaxAhead also accepts an unfenced worker ID that comes back after a restart. New then waits
 	// for MaxAhead, to begin after the last ID of an earlier process, unless AllowReuse is set. The
-	// condition that remains: the clock does not go back, neither over the restart nor while a
-	// generator runs.
+	// conditions that remain: an earlier process with a larger MaxAhead ended at least that long
+	// ago, and one without MaxAhead was not further ahead. The clock does not go back, neither over
+	// the restart nor while a generator runs.
 	MaxAhead time.Duration
 	// OnEmpty is the policy for an empty ring; zero: PadInline.
 	OnEmpty EmptyPolicy

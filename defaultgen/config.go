@@ -62,7 +62,7 @@ type Config struct {
 	Assigner assigner.Assigner
 	// AllowReuse accepts, under GoOn, an unfenced worker ID that comes back after a restart. The
 	// new process then repeats IDs if the old one was ahead of the clock. Under Fail it never is,
-	// and New waits for the next unit.
+	// and New waits for the next unit. A generator of package cached may be: wait for its MaxAhead.
 	AllowReuse bool
 	// AssignTimeout bounds each call to the store of worker IDs; zero: 10 s.
 	AssignTimeout time.Duration

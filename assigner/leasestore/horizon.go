@@ -33,9 +33,9 @@ const clockBound = time.Minute
 // and its fence was in the past for a minute, may issue lower IDs; so may a holder whose row was
 // revoked or recovered, and a copy of a process. Package backdate is not in use any more. The clock
 // of the store is at most a minute ahead; etcd and files have the clock of the host that calls
-// Horizon. Generators of package cached have a MaxStaleness,
-// or the horizon stands at the beginning of their leases. An ID that was issued is not a row that
-// was committed: a transaction may still be open.
+// Horizon. Generators of package cached have a MaxStaleness, or the horizon stands at the beginning
+// of their leases. An ID that was issued is not a row that was committed: a transaction may still
+// be open.
 //
 // Horizon returns an error for a lossy store, for a namespace that was never used, while a recovery
 // is not finished, and [ErrClockSkew] when the store's clock is more than a minute ahead of this

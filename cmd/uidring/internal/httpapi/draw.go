@@ -134,7 +134,8 @@ const longestWait = 500 * time.Millisecond
 func (s *supply) reserve(ctx context.Context, b *batch, n int, now time.Time) error {
 	var patient context.Context // from the first shortage on
 	b.spans = b.spans[:0]
-	// Without a lease the generator issues no IDs, and requests use up no bound.
+	// Without a lease the generator issues no IDs: do not charge requests. Its own MaxAhead bounds
+	// the requests that find the lease again.
 	if short := s.shortage.Load(); short == nil || !errors.Is(short.err, s.passing) {
 		if err := s.pace.spend(n, now); err != nil {
 			return err
