@@ -253,6 +253,7 @@ func TestAssignNamesAllMistakesOfItsConfig(t *testing.T) {
 	refused(t, Fenced(nil, nil, "", cfg), nil, "store nil", "source nil", `owner ""`, "Window -1s", "MaxLead -1m0s", "MaxSkew -1h0m0s")
 	cfg = LeaseConfig{Window: maxSpan + 1, MaxLead: maxSpan + 2, MaxSkew: maxSpan + 3}
 	refused(t, Leased(newMemStore(), cfg), nil, "Window 87600h0m0.000000001s", "MaxLead 87600h0m0.000000002s", "MaxSkew 87600h0m0.000000003s")
+	take(t, Leased(newMemStore(), LeaseConfig{Window: maxSpan, MaxLead: maxSpan, MaxSkew: maxSpan}))
 	d := memDomain()
 	d.Layout.SequenceBits = 40
 	if _, err := Leased(newMemStore(), shortWindow).Assign(t.Context(), d); err == nil {
