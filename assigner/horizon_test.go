@@ -135,6 +135,22 @@ func TestHorizonHoldsAgainstAFencedHolderThatGoesOn(t *testing.T) {
 	}
 }
 
+// The holder of the row may be using up its grant only if it is this process.
+func TestClaimKeepsTheOldestDeltaOfAnOwnRowAlone(t *testing.T) {
+	for _, row := range []leasestore.Row{{Token: "T"}, {Holder: "me"}, {Token: "T", Holder: "me"}} {
+		s := newMemStore()
+		row.Version, row.Oldest, row.Fence = 1, 5, 9
+		s.rows[0] = row
+		s.pin(1)
+		a := leased(s).(*leaser)
+		a.holder = "me"
+		take(t, a)
+		if own := row.Token != "" && row.Holder != ""; (s.rows[0].Oldest == 5) != own {
+			t.Errorf("%+v after a claim of %+v", s.rows[0], row)
+		}
+	}
+}
+
 func TestHorizonIsRefused(t *testing.T) {
 	ready := func(change func(*memStore)) *memStore {
 		s := newMemStore()

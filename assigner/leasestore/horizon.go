@@ -61,7 +61,7 @@ func horizon(ctx context.Context, store Store) (int64, error) {
 	// own row. So either the claim sees the new value and begins above it, or Horizon sees the row.
 	// Horizon writes also if another call has stored that value: the store may show a commit before
 	// it is on disk, and a commit after it proves that it is.
-	for stored := false; !stored || o.meta.Horizon < delta-1; {
+	for stored := false; !stored; {
 		if o.meta.Recovering() {
 			return 0, errors.New("a recovery of the namespace is not finished")
 		}
