@@ -315,10 +315,8 @@ func clusterOf(u *url.URL) (k8sassigner.Cluster, error) {
 		return k8sassigner.Cluster{}, fmt.Errorf("host %q, allowed: none in a pod, else the address of kubectl proxy on this computer, such as 127.0.0.1:8001", u.Host)
 	}
 	return k8sassigner.Cluster{
-		URL: "http://" + u.Host,
-		Client: &http.Client{
-			Timeout: 30 * time.Second,
-		},
+		URL:    "http://" + u.Host,
+		Client: &http.Client{Timeout: 30 * time.Second},
 	}, nil
 }
 
