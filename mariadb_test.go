@@ -9,6 +9,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -20,14 +21,10 @@ func TestIDsInMariaDB(t *testing.T) {
 	for name, inText := range map[string]bool{"prepared": false, "text": true} {
 		t.Run(name, func(t *testing.T) {
 			config, err := mysql.ParseDSN(server.DSN())
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			config.InterpolateParams = inText
 			connector, err := mysql.NewConnector(config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			db := sqlx.NewDb(sql.OpenDB(connector), "mysql")
 			t.Cleanup(func() { _ = db.Close() })
 			mustExec(t, db, `CREATE OR REPLACE TABLE orders (

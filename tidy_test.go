@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 const module = "github.com/uidring/uidring"
@@ -41,9 +43,7 @@ var mayImport = map[string]string{
 
 func TestImportDirections(t *testing.T) {
 	out, err := goTool(t, "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", "./...")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	short := func(path string) string {
 		return cmp.Or(strings.TrimPrefix(strings.TrimPrefix(path, module), "/"), "uidring")
 	}
@@ -67,9 +67,7 @@ func TestImportDirections(t *testing.T) {
 
 func TestDirectRequirements(t *testing.T) {
 	out, err := goTool(t, "list", "-m", "-f", "{{if not (or .Main .Indirect)}}{{.Path}}{{end}}", "all")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	want := []string{"github.com/go-sql-driver/mysql", "github.com/jmoiron/sqlx", "golang.org/x/sync"}
 	if got := strings.Fields(out); !slices.Equal(got, want) {
 		t.Errorf("direct requirements %v, want %v: anything heavier belongs in a nested module", got, want)

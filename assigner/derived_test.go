@@ -12,6 +12,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 func domain(l bitsalloc.Layout) assigner.Domain {
@@ -45,9 +46,7 @@ func check(t *testing.T, a assigner.Assigner, want int64, wantErr error, words .
 
 func TestStaticGrant(t *testing.T) {
 	lease, err := assigner.Static(7).Assign(t.Context(), domain(bitsalloc.Default()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	want := assigner.Grant{WorkerID: 7, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeDerived, Reusable: true}
 	if errRenew, errRelease := lease.Renew(t.Context(), 100, 200), lease.Release(t.Context(), 100); errRenew != nil || errRelease != nil || lease.Grant() != want {
 		t.Errorf("Renew: %v; Release: %v; grant %+v, want %+v", errRenew, errRelease, lease.Grant(), want)
@@ -180,9 +179,7 @@ func TestHostnameAndStatefulSet(t *testing.T) {
 // An empty name and the zero address mean the name and the address of the host.
 func TestHostDefaults(t *testing.T) {
 	name, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	outcome := func(a assigner.Assigner) string {
 		l, err := a.Assign(t.Context(), domain(bitsalloc.Default()))
 		return fmt.Sprint(l, err)
@@ -197,18 +194,14 @@ func TestHostDefaults(t *testing.T) {
 		t.Errorf("Hostname of the host: %s, want %s", got, host)
 	}
 	addrs, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, a := range addrs {
 		ip, _ := netip.AddrFromSlice(a.(*net.IPNet).IP)
 		if ip = ip.Unmap(); !ip.IsGlobalUnicast() || !ip.Is4() {
 			continue
 		}
 		want, err := assigner.IPv4Suffix(ip, 16).Assign(t.Context(), domain(bitsalloc.Default()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		check(t, assigner.IPv4Suffix(netip.Addr{}, 16), want.Grant().WorkerID, nil)
 		return
 	}

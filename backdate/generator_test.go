@@ -28,9 +28,7 @@ func fresh(t *testing.T, bits uint8) *backdate.Generator {
 	t.Helper()
 	g, err := backdate.New(t.Context(), backdate.Config{Layout: bitsalloc.Layout{DeltaBits: 31, WorkerBits: 12, SequenceBits: bits, Unit: time.Second},
 		Assigner: &fakeassigner.Assigner{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return g
 }
 
@@ -38,9 +36,7 @@ func fresh(t *testing.T, bits uint8) *backdate.Generator {
 func at(t *testing.T, g *backdate.Generator, instant time.Time) int64 {
 	t.Helper()
 	id, err := g.At(instant)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return id
 }
 
@@ -48,9 +44,7 @@ func TestAtIssuesEachIDOfAUnitOnce(t *testing.T) {
 	for _, bits := range []uint8{0, 1, 2, 5, 13, 20} {
 		g := fresh(t, bits)
 		alloc, err := bitsalloc.New(bitsalloc.Layout{DeltaBits: 31, WorkerBits: 12, SequenceBits: bits, Unit: time.Second}, bitsalloc.DefaultEpoch())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		var ids idset.Set
 		for i := range 1 << bits {
 			id := at(t, g, past.Add(time.Duration(i)%time.Second))
@@ -185,9 +179,7 @@ func TestSpanEndsAtTheFence(t *testing.T) {
 		return assigner.Grant{First: 1, Limit: 100, Guarantee: assigner.GuaranteeFenced}, nil
 	}}
 	g, err := backdate.New(t.Context(), backdate.Config{Assigner: fake})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	if _, last := g.Span(); !last.Equal(bitsalloc.DefaultEpoch().Add(100 * time.Second)) {
 		t.Errorf("the span ends at %v, want 100 s after the epoch", last)
 	}
@@ -200,9 +192,7 @@ func TestNewAfterRecoverHasNoPast(t *testing.T) {
 	if _, err := backdate.New(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
-	if err := leasestore.Recover(t.Context(), store, time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, leasestore.Recover(t.Context(), store, time.Hour))
 	if _, err := backdate.New(t.Context(), cfg); !errors.Is(err, backdate.ErrNoPast) || !strings.Contains(err.Error(), "recovered") {
 		t.Errorf("%v, want ErrNoPast with the reason", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/gentest"
 	"github.com/uidring/uidring/internal/test/idset"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -35,16 +36,12 @@ func numbers(folder string) assigner.Assigner {
 func TestKilledProcessesRepeatNoID(t *testing.T) {
 	folder := testserver.DiskFolder(t)
 	now, err := cached.New(cached.Config{Assigner: numbers(folder)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer now.Close()
 	var ids idset.Set
 	gentest.Restarts(t, folder, 4, 1000, func(id int64) {
 		present, err := now.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		ids.Once(t, id, present)
 	})
 }

@@ -36,16 +36,12 @@ func execute(t *testing.T, started func(p *os.Process, dir string), args ...stri
 	t.Helper()
 	dir := t.TempDir()
 	path, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	var stdout, stderr bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), path, args...)
 	cmd.Env = append(os.Environ(), "UIDRING_BENCH=main", "TMPDIR="+dir, "TMP="+dir, "TEMP="+dir)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, cmd.Start())
 	if started != nil {
 		started(cmd.Process, dir)
 	}
@@ -53,9 +49,7 @@ func execute(t *testing.T, started func(p *os.Process, dir string), args ...stri
 		t.Fatalf("%s: %v\n%s", cmd, exit, &stderr)
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), files}
 }
 

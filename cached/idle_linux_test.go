@@ -7,6 +7,7 @@ import (
 
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // BenchmarkIdle measures the CPU time of generators without callers, in µs a second for each, with
@@ -18,9 +19,7 @@ func BenchmarkIdle(b *testing.B) {
 			store := new(fakeassigner.Assigner)
 			for range generators {
 				g, err := cached.New(cached.Config{Assigner: store, MaxStaleness: staleness})
-				if err != nil {
-					b.Fatal(err)
-				}
+				testkit.Must(b, err)
 				defer g.Close()
 			}
 			before := cpuTime(b)
@@ -34,8 +33,6 @@ func BenchmarkIdle(b *testing.B) {
 
 func cpuTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
+	testkit.Must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -107,9 +107,7 @@ func TestFailoverRepeatsNoID(t *testing.T) {
 					Assigner: assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{AllowUndurable: true})}
 			}
 			primary, standby := t.TempDir(), t.TempDir()
-			if err := errors.Join(open(t, on(primary, 1)).Close(), os.CopyFS(standby, os.DirFS(primary))); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, errors.Join(open(t, on(primary, 1)).Close(), os.CopyFS(standby, os.DirFS(primary))))
 			lost := open(t, on(primary, boost))
 			synctest.Wait()
 			used := make(map[int64]bool)

@@ -59,9 +59,7 @@ func TestLaneThatGoesOnBeyondItsPartOfAUnitRepeatsNoID(t *testing.T) {
 		reserve := func() (first, last int64) {
 			t.Helper()
 			first, n, err := g.Reserve(math.MaxInt)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			return first, first + int64(n) - 1
 		}
 		for range 7 {

@@ -101,9 +101,7 @@ func draw(t *testing.T, c *client.Client, seen *idset.Set, long time.Duration) (
 	for end := time.Now().Add(long); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		began := time.Now()
 		id, err := c.NextContext(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		seen.Once(t, id)
 		wait = max(wait, time.Since(began))
 	}
@@ -154,9 +152,7 @@ func TestNextWhenTwoServersFreeze(t *testing.T) {
 		before, began := len(n.times("a"))+len(n.times("b")), time.Now()
 		for range 20_000 {
 			id, err := c.NextContext(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			seen.Once(t, id)
 		}
 		if asked := len(n.times("a")) + len(n.times("b")) - before; asked != 2 {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/publicid"
 )
 
@@ -21,18 +22,14 @@ const (
 
 func newMasker(t testing.TB, kind string, keys ...string) *publicid.Masker {
 	m, err := publicid.New(kind, keys...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return m
 }
 
 // The vectors were made by another implementation, in Python, of the package comment.
 func TestVectors(t *testing.T) {
 	text, err := os.ReadFile("testdata/vectors.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	var vectors []struct {
 		Key, Kind, Text string
 		ID, Face        uidring.ID
@@ -61,9 +58,7 @@ func FuzzPermutations(f *testing.F) {
 	f.Add(int64(176636547297255431), int64(176636547297255432), 126)
 	m := newMasker(f, "order", key1)
 	unmasked, err := publicid.NewUnmasked("order")
-	if err != nil {
-		f.Fatal(err)
-	}
+	testkit.Must(f, err)
 	f.Fuzz(func(t *testing.T, a, b int64, n int) {
 		for name, p := range map[string]struct{ there, back func(uidring.ID) uidring.ID }{
 			"Mask":     {m.Mask, m.Unmask},
@@ -107,9 +102,7 @@ func TestKeysRotate(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	masked := newMasker(t, "order", key1, key2)
 	unmasked, err := publicid.NewUnmasked("order")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	const allowed = `, allowed: order_, a key number (1 2) and 13 characters of 0-9 and A-Z but U`
 	long := strings.Repeat("x", 100)
 	for _, tt := range []struct {

@@ -117,9 +117,7 @@ func newPair(t *testing.T, setting byte) *pair {
 		p.next = math.MaxInt64 - 60
 	}
 	r, err := ringbuffer.New(slots, func(left int) { p.handover = append(p.handover, left) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	r.StartAt(start)
 	p.r = r
 	p.m = &model{slots: slots, current: -1}

@@ -62,9 +62,7 @@ func TestTakesAreDenseAndIncrease(t *testing.T) {
 		got, batch := take(t, g, 18), make([]int64, 25)
 		for _, next := range []func() (uidring.ID, error){g.NextID, func() (uidring.ID, error) { return g.NextIDContext(t.Context()) }} {
 			id, err := next()
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			got = append(got, int64(id))
 		}
 		if n, err := g.Fill(batch); n != 25 || err != nil {
@@ -649,9 +647,7 @@ func TestCloseDuringACallOfTheSource(t *testing.T) {
 			}}})
 			synctest.Wait()
 			take(t, g, 3)
-			if err := g.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, g.Close())
 			fetches := map[bool]int64{true: 1, false: 2}[fails]
 			if s := g.Stats(); s.Fetches != fetches || s.FetchFailures != 0 || s.Issued != 3 || s.Dropped != 10*fetches-3 || s.Remaining != 0 {
 				t.Errorf("Stats %+v, want %d ranges with 3 IDs issued and the rest dropped", s, fetches)

@@ -101,9 +101,7 @@ func TestInvalidateWhileGoroutinesTakeIDs(t *testing.T) {
 func TestNumbersInvalidate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: "a", Source: new(scripted), Step: 10, MaxStep: 10}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		defer n.Close()
 		n.Invalidate() // there is no generator yet
 		for _, want := range []string{"200001011", "2000010121"} {

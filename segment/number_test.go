@@ -18,9 +18,7 @@ import (
 
 func TestNumbersBeginAgainWithEachPeriod(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin") // which every machine with Go has
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for name, tt := range map[string]struct {
 		cfg   segment.NumbersConfig
 		times []string // UTC
@@ -83,9 +81,7 @@ func TestNumbersInOutages(t *testing.T) {
 		}}
 		n, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: "a", Source: source, Timeout: 5 * time.Second,
 			Step: 1, MaxStep: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))}}) // synctest begins at midnight in UTC
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		issued := func(want string) {
 			t.Helper()
 			if number, err := n.Next(t.Context()); number != want || err != nil {
@@ -144,9 +140,7 @@ func TestNumbersCloseWaitsForTheSource(t *testing.T) {
 				}
 				return nil
 			}}}}) // synctest begins at midnight in UTC
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		if _, err := n.Next(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -185,9 +179,7 @@ func TestNumbersAreUniqueOverMidnight(t *testing.T) {
 			calls++
 			return time.Date(2026, time.November, 22+calls/1000, 0, 0, 0, 0, time.UTC)
 		}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	seen, days := make(map[string]bool), make(map[string]bool)
 	var closing atomic.Bool
 	testkit.Together(5, func(i int) {

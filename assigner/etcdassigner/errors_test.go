@@ -76,7 +76,5 @@ func enableAuth(t *testing.T, admin *clientv3.Client) {
 		errs = append(errs, err)
 	}
 	_, err := admin.AuthEnable(ctx)
-	if err := errors.Join(append(errs, err)...); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, errors.Join(append(errs, err)...))
 }

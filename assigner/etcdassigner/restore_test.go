@@ -62,9 +62,7 @@ func TestRecoverAfterARestoreOfASnapshotWithTheSameClusterID(t *testing.T) {
 			l, err = assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
 			return err
 		})
-		if err := l.Release(t.Context(), 0); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, l.Release(t.Context(), 0))
 		return l.Grant()
 	}
 	assign()
@@ -72,13 +70,9 @@ func TestRecoverAfterARestoreOfASnapshotWithTheSameClusterID(t *testing.T) {
 	run("--endpoints", server.DSN(), "snapshot", "save", snapshot)
 	lost := assign()
 	members, err := client.MemberList(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	server.Stop()
-	if err := os.RemoveAll(data); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.RemoveAll(data))
 	peer := members.Members[0].PeerURLs[0]
 	run("snapshot", "restore", snapshot, "--data-dir", data, "--name", "n0", "--initial-cluster", "n0="+peer, "--initial-advertise-peer-urls", peer)
 	server.Restart()

@@ -14,22 +14,19 @@ import (
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 func readFile(t *testing.T, elem ...string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(elem...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return content
 }
 
 func writeFile(t *testing.T, content []byte, elem ...string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(elem...), content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(filepath.Join(elem...), content, 0o600))
 }
 
 // frame adds the checksum to a state.
@@ -65,9 +62,7 @@ func TestDamagedFileIsRefusedAndKept(t *testing.T) {
 			wantDamaged(t, dir, name, flipped, fmt.Sprintf("byte %d is %#x", i, flipped[i]))
 		}
 		wantDamaged(t, dir, name, append(bytes.Clone(intact), '\n'), "a byte longer")
-		if err := os.Remove(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.Remove(filepath.Join(dir, name)))
 		wantError(t, dir, leasestore.ErrDamaged) // a lost file is not made anew
 		writeFile(t, intact, dir, name)
 		if got := stores.Load(t, fileassigner.LeaseStore(dir), row.WorkerID); got != row {

@@ -19,6 +19,7 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/process"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A process that is stopped within an operation keeps the lock.
@@ -26,12 +27,8 @@ func TestHeldLockEndsWithTheContext(t *testing.T) {
 	dir, row := heldFolder(t)
 	s := fileassigner.LeaseStore(dir)
 	lock, err := os.Open(filepath.Join(dir, "lock"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
+	testkit.Must(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
 	defer cancel()
 	next := row
@@ -39,9 +36,7 @@ func TestHeldLockEndsWithTheContext(t *testing.T) {
 	if ok, err := s.Swap(ctx, row, next, time.Hour); ok || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Swap while another holds the lock: %v, %v; want DeadlineExceeded", ok, err)
 	}
-	if err := lock.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, lock.Close())
 	if got := stores.Load(t, s, row.WorkerID); got != row {
 		t.Errorf("row %+v after the lock was free, want %+v", got, row)
 	}
@@ -59,9 +54,7 @@ func TestFullDisk(t *testing.T) {
 		held, _ := heldFolder(t)
 		for name, dir := range map[string]string{"held": held, "empty": diskFolder(t)} {
 			cmd, err := process.Again(folderEnv, dir, "-test.run=^TestFullDisk$", "-test.count=1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%s folder: %v\n%s", name, err, out)
 			}
@@ -100,11 +93,7 @@ func TestFullDisk(t *testing.T) {
 func full(t *testing.T, bytes uint64) {
 	t.Helper()
 	var l syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &l))
 	l.Cur = min(bytes, l.Max)
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &l))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/k8sassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -43,17 +44,13 @@ type kubernetes struct {
 func startKubernetes(t *testing.T) *kubernetes {
 	t.Helper()
 	path, err := filepath.Abs(role)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	k := &kubernetes{folder: t.TempDir(), account: t.TempDir()}
 	// A SIGKILL loses no write of etcd, even without fsync, and a busy disk delays no test.
 	k.etcd = testserver.Etcd(t, "--unsafe-no-fsync")
 	k.api = testserver.Kubernetes(t, k.etcd, k.folder, path)
 	authority, err := os.ReadFile(filepath.Join(k.folder, "certificate", "apiserver.crt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	write(t, filepath.Join(k.account, "ca.crt"), string(authority))
 	write(t, filepath.Join(k.account, "namespace"), "ids")
 	k.allow(t, "hunter2")
@@ -63,18 +60,14 @@ func startKubernetes(t *testing.T) *kubernetes {
 		write(t, filepath.Join(admin, name), text)
 	}
 	cluster, err := pod(k.api.Addr(), admin)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	k.admin = cluster.Client
 	return k
 }
 
 func write(t *testing.T, file, text string) {
 	t.Helper()
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(file, []byte(text), 0o600))
 }
 
 // allow makes a token the only one of the user ids.
@@ -93,9 +86,7 @@ func (k *kubernetes) give(t *testing.T, token string) {
 func (k *kubernetes) cluster(t *testing.T, see ...func(*http.Request)) k8sassigner.Cluster {
 	t.Helper()
 	cluster, err := pod(k.api.Addr(), k.account)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, f := range see {
 		cluster.Client.Transport = watch{cluster.Client.Transport, f}
 	}
@@ -111,14 +102,10 @@ func (k *kubernetes) store(t *testing.T, name string) leasestore.Store {
 func (k *kubernetes) do(t *testing.T, method, path, body string) []byte {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, k.api.DSN()+"/apis/coordination.k8s.io/v1/namespaces/ids/leases"+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	request.Header.Set("Content-Type", "application/json")
 	answer, err := k.admin.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode >= 300 {
@@ -133,9 +120,7 @@ func (k *kubernetes) names(t *testing.T, selector string) (names []string) {
 	var list struct {
 		Items []struct{ Metadata struct{ Name string } }
 	}
-	if err := json.Unmarshal(k.do(t, http.MethodGet, "?labelSelector="+selector, ""), &list); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, json.Unmarshal(k.do(t, http.MethodGet, "?labelSelector="+selector, ""), &list))
 	for _, item := range list.Items {
 		names = append(names, item.Metadata.Name)
 	}

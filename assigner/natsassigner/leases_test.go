@@ -62,17 +62,13 @@ func TestDeletedKeysAreCreatedAgain(t *testing.T) {
 	_, js := serve(t, 1)
 	s := natsassigner.LeaseStore(js, bucket, "orders", durable)
 	kv, err := js.KeyValue(t.Context(), bucket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, remove := range []func() error{
 		func() error { return kv.Delete(t.Context(), "worker.orders.0000000000000000.007") },
 		func() error { return kv.Purge(t.Context(), "worker.orders.0000000000000000.007") },
 	} {
 		stores.Create(t, s, leasestore.Row{WorkerID: 7, Version: 1}, time.Hour)
-		if err := remove(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, remove())
 		row, errLoad := s.Load(t.Context(), 7)
 		rows, errList := s.List(t.Context())
 		if err := errors.Join(errLoad, errList); err != nil || row != (leasestore.Row{}) || len(rows) > 0 {

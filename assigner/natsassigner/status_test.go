@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/natsassigner"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 func TestStatusTellsTheFaultsOfABucket(t *testing.T) {
@@ -45,9 +46,7 @@ func TestStatusTellsTheFaultsOfABucket(t *testing.T) {
 		if text := strings.Join(got.Faults, "; "); tt.want == "" && text != "" || !strings.Contains(text, tt.want) || len(got.Faults) > 1 || !got.Lossy {
 			t.Errorf("faults %q, lossy %v; want %q, lossy with one replica", got.Faults, got.Lossy, tt.want)
 		}
-		if err := js.DeleteStream(t.Context(), cfg.Name); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, js.DeleteStream(t.Context(), cfg.Name))
 	}
 }
 
@@ -79,19 +78,13 @@ func TestStatusKnowsTheBucketByTheBirthOfItsStream(t *testing.T) {
 	stores.ItsIdentityStays(t, s, server, "^stream KV_uidring created 20")
 	stores.ACopyIsQuarantined(t, s, func() leasestore.Store {
 		from, err := js.KeyValue(t.Context(), bucket)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		create(t, js, natsassigner.StreamConfig("copy", 3))
 		to, err := js.KeyValue(t.Context(), "copy")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		for _, name := range []string{"meta.orders", "worker.orders.0000000000000000.000"} {
 			entry, err := from.Get(t.Context(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			if _, err := to.Put(t.Context(), name, entry.Value()); err != nil {
 				t.Fatal(err)
 			}

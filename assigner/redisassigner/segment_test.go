@@ -42,9 +42,7 @@ func TestAdvanceOnAnUndurableServerIsRefused(t *testing.T) {
 	testkit.Until(t, "the primary notices the end of its replica", func() bool {
 		return strings.Contains(admin.Info(t.Context(), "replication").Val(), "connected_slaves:0")
 	})
-	if err := admin.ConfigSet(t.Context(), "appendfsync", "everysec").Err(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, admin.ConfigSet(t.Context(), "appendfsync", "everysec").Err())
 	refused(source(primary.Addr(), redisassigner.SegmentConfig{}), "appendfsync=everysec (allowed: always)")
 	r, err := source(primary.Addr(), redisassigner.SegmentConfig{AllowUndurable: true}).Advance(t.Context(), "a", 1)
 	if err != nil || r.First != 1 {

@@ -87,14 +87,10 @@ func loseWrites(t *testing.T, primary, replica *testserver.Server) {
 	from, to := connect(t, options(primary.Addr())), connect(t, options(replica.Addr()))
 	read := func(c *redis.Client) map[string]string {
 		rows, err := c.HGetAll(t.Context(), folders+"/0000000000000000").Result()
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		return rows
 	}
-	if err := errors.Join(to.ConfigSet(t.Context(), "masteruser", "unknown").Err(), to.ConfigSet(t.Context(), "masterauth", "wrong").Err()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, errors.Join(to.ConfigSet(t.Context(), "masteruser", "unknown").Err(), to.ConfigSet(t.Context(), "masterauth", "wrong").Err()))
 	testkit.Until(t, "the end of replication", func() bool {
 		err := from.ClientKillByFilter(t.Context(), "TYPE", "replica").Err()
 		info, errInfo := to.Info(t.Context(), "replication").Result()

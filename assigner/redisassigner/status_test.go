@@ -16,6 +16,7 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -75,9 +76,7 @@ func TestStatusReportsReplicasThatThePrimaryDoesNotWaitFor(t *testing.T) {
 	} {
 		err := errors.Join(admin.ConfigSet(t.Context(), "min-replicas-to-write", tt.replicas).Err(),
 			admin.ConfigSet(t.Context(), "min-replicas-max-lag", tt.lag).Err())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		checkFaults(t, redisassigner.LeaseStore(admin, namespace), tt.want)
 	}
 	s := redisassigner.LeaseStore(connect(t, options(replica.Addr())), namespace)
@@ -95,9 +94,7 @@ func rights() []any {
 // addUser makes the user ids, or changes its rights.
 func addUser(t *testing.T, admin *redis.Client, rights ...any) {
 	t.Helper()
-	if err := admin.Do(t.Context(), append([]any{"ACL", "SETUSER", "ids", "reset", "on", ">hunter2"}, rights...)...).Err(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, admin.Do(t.Context(), append([]any{"ACL", "SETUSER", "ids", "reset", "on", ">hunter2"}, rights...)...).Err())
 }
 
 func TestLeaseStoreNeedsTheDocumentedRights(t *testing.T) {
@@ -115,9 +112,7 @@ func TestLeaseStoreNeedsTheDocumentedRights(t *testing.T) {
 	refusal := regexp.MustCompile("NOPERM|user executing the script can't run this command")
 	for i, right := range rights() {
 		s := user(append(slices.Delete(rights(), i, i+1), "+config|get")...)
-		if err := admin.FlushAll(t.Context()).Err(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, admin.FlushAll(t.Context()).Err())
 		err := errors.Join(stores.EveryCall(t.Context(), t, s, time.Minute)...)
 		if text := fmt.Sprint(err); !refusal.MatchString(text) || strings.Contains(text, "hunter2") {
 			t.Errorf("without %s: %v; want the server's refusal, without the password", right, err)

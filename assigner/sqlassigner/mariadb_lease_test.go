@@ -170,9 +170,7 @@ func TestASwapOnMariaDBThatHasLostWaitsForNoLock(t *testing.T) {
 	l := storetest.Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
 	row, errRow := s.Load(t.Context(), l.Grant().WorkerID)
 	meta, errMeta := s.LoadMeta(t.Context())
-	if err := errors.Join(errRow, errMeta); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, errors.Join(errRow, errMeta))
 	other := storetest.Session(t, openMariaDB(t, dsn), "BEGIN", "UPDATE WORKER_LEASE SET SWAPS = SWAPS + 1",
 		"UPDATE WORKER_LEASE_META SET SWAPS = SWAPS + 1")
 	stale, staleMeta := row, meta
@@ -255,9 +253,7 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	storetest.Apply(t, old)
 	a := storetest.Leased(old)
 	first := storetest.Assign(t, a)
-	if err := first.Release(t.Context(), 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, first.Release(t.Context(), 0))
 	catchUp(t, standby, old)
 	lost := storetest.Assign(t, a).Grant()
 	primary.Kill9()

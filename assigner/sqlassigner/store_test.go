@@ -151,9 +151,7 @@ func TestDiagnosis(t *testing.T) {
 			networkError("sqlite3: SQL logic error: no such column: OWNER")}, nil, false, false},
 	} {
 		d, err := dialectOf(tt.dialect)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		for _, err := range tt.errs {
 			for _, err := range []error{err, fmt.Errorf("wrapped: %w", err)} {
 				if got := d.diagnose(err); got.sentinel != tt.sentinel || got.passes != tt.passes || got.undone != tt.undone {
@@ -180,9 +178,7 @@ func TestRunningReplicationIsAFault(t *testing.T) {
 	opened, err := OpenMySQL(testserver.MariaDB(t, "--performance-schema=ON", "--server-id=7").DSN())
 	db := testkit.Close(t, opened, err)
 	conn, err := db.Connx(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer conn.Close()
 	for _, tt := range []struct{ statement, want string }{
 		{"SELECT 1", ""},

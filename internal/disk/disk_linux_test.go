@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 func TestPathFaultsNamesAMountedFile(t *testing.T) {
@@ -13,11 +15,11 @@ func TestPathFaultsNamesAMountedFile(t *testing.T) {
 	path, mounted, link := filepath.Join(dir, "a"), filepath.Join(dir, "b c"), filepath.Join(dir, "link")
 	write(t, path)
 	write(t, mounted)
-	must(t, os.Symlink(mounted, link))
+	testkit.Must(t, os.Symlink(mounted, link))
 	if err := syscall.Mount(path, mounted, "", syscall.MS_BIND, ""); err != nil {
 		t.Skipf("cannot mount a file here: %v", err)
 	}
-	defer func() { must(t, syscall.Unmount(mounted, 0)) }()
+	defer func() { testkit.Must(t, syscall.Unmount(mounted, 0)) }()
 	for path, want := range map[string]string{path: "", mounted: "the file is a mount point", link: "the file is a mount point"} {
 		faults, err := PathFaults(path, "the file")
 		if got := strings.Join(faults, ""); err != nil || (got == "") != (want == "") || !strings.HasPrefix(got, want) {

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 func write(t *testing.T, path string) {
@@ -24,21 +26,13 @@ func identity(t *testing.T, path string) string {
 	return id
 }
 
-// must ends the test on an error.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestIdentityFollowsTheFile(t *testing.T) {
 	dir := t.TempDir()
 	a, moved := filepath.Join(dir, "a"), filepath.Join(dir, "moved")
 	write(t, a)
 	first := identity(t, a)
 	write(t, a) // in place
-	must(t, os.Rename(a, moved))
+	testkit.Must(t, os.Rename(a, moved))
 	if got := identity(t, moved); got != first {
 		t.Errorf("after a write and a rename: %q, was %q", got, first)
 	}
@@ -55,12 +49,12 @@ func TestIdentityFollowsTheFile(t *testing.T) {
 	// ext4 gives the number of a deleted inode to the next file. The clock of a file system has
 	// steps of some milliseconds.
 	made, err := os.Stat(moved)
-	must(t, err)
+	testkit.Must(t, err)
 	for now := made; now.ModTime().Equal(made.ModTime()); {
-		must(t, os.Remove(moved))
+		testkit.Must(t, os.Remove(moved))
 		write(t, moved)
 		now, err = os.Stat(moved)
-		must(t, err)
+		testkit.Must(t, err)
 	}
 	if got := identity(t, moved); got == first {
 		t.Errorf("identity %q twice", got)
@@ -73,7 +67,7 @@ func TestIsOpen(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "a")
 	file, err := os.Create(path)
-	must(t, err)
+	testkit.Must(t, err)
 	check := func(want bool) {
 		t.Helper()
 		if open, err := IsOpen(path); err != nil || open != want {
@@ -81,10 +75,10 @@ func TestIsOpen(t *testing.T) {
 		}
 	}
 	check(true)
-	must(t, os.Rename(path, path+"2"))
+	testkit.Must(t, os.Rename(path, path+"2"))
 	write(t, path)
 	check(false)
-	must(t, file.Close())
+	testkit.Must(t, file.Close())
 }
 
 func TestPathFaultsNamesASecondPath(t *testing.T) {
@@ -93,7 +87,7 @@ func TestPathFaultsNamesASecondPath(t *testing.T) {
 	if faults, err := PathFaults(path, "the file"); err != nil || len(faults) > 0 {
 		t.Errorf("faults %q: %v", faults, err)
 	}
-	must(t, os.Link(path, path+"-link"))
+	testkit.Must(t, os.Link(path, path+"-link"))
 	if faults, err := PathFaults(path, "the file"); err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0], "the file has 2 hard links") {
 		t.Errorf("faults %q: %v", faults, err)
 	}

@@ -133,9 +133,7 @@ func (r *rig) openWith(t *testing.T, s keeper.Settings) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	if err := r.startIn(ctx, s); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, r.startIn(ctx, s))
 	t.Cleanup(func() { _ = r.Close() })
 }
 

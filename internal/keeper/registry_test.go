@@ -33,9 +33,7 @@ func unfenced(worker int64) assigner.Grant {
 func register(t *testing.T, d assigner.Domain, g assigner.Grant) (*keeper.Registration, assigner.Grant) {
 	t.Helper()
 	hold, got, err := keeper.Register(d, g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() { hold.End(0) })
 	return hold, got
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/metrics"
 	"github.com/uidring/uidring/metrics/otel"
 )
@@ -23,9 +24,7 @@ func register(t *testing.T, r sdk.Reader, stats cached.Stats) metric.Registratio
 	t.Helper()
 	provider := sdk.NewMeterProvider(sdk.WithReader(r))
 	registration, err := otel.Register(provider.Meter("ids"), func() cached.Stats { return stats }, attribute.String("generator", "orders"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return registration
 }
 
@@ -33,9 +32,7 @@ func register(t *testing.T, r sdk.Reader, stats cached.Stats) metric.Registratio
 func collect(t *testing.T, r *sdk.ManualReader) map[string]metricdata.Metrics {
 	t.Helper()
 	var all metricdata.ResourceMetrics
-	if err := r.Collect(t.Context(), &all); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, r.Collect(t.Context(), &all))
 	found := make(map[string]metricdata.Metrics)
 	for _, scope := range all.ScopeMetrics {
 		for _, m := range scope.Metrics {
@@ -75,9 +72,7 @@ func shows(t *testing.T, stats cached.Stats) {
 			}
 		}
 	}
-	if err := registration.Unregister(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, registration.Unregister())
 	if found := collect(t, reader); len(found) > 0 {
 		t.Errorf("collected %v after Unregister", found)
 	}
@@ -88,14 +83,10 @@ func TestRegisterGivesPrometheusTheSameNames(t *testing.T) {
 	registry := client.NewRegistry()
 	exporter, err := prometheus.New(prometheus.WithRegisterer(registry), prometheus.WithoutScopeInfo(), prometheus.WithoutTargetInfo(),
 		prometheus.WithTranslationStrategy(otlptranslator.UnderscoreEscapingWithSuffixes))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	register(t, exporter, cached.Stats{Limit: 9, Issued: 5})
 	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	got, want := make(map[string]bool), make(map[string]bool)
 	for _, f := range families {
 		got[f.GetName()] = f.Metric[0].Counter != nil

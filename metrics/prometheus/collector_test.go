@@ -14,6 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/metrics"
 	generators "github.com/uidring/uidring/metrics/prometheus"
@@ -34,9 +35,7 @@ func registry(t *testing.T, collectors ...prometheus.Collector) *prometheus.Regi
 	t.Helper()
 	r := prometheus.NewPedanticRegistry() // which checks that each metric was described, and consistently
 	for _, c := range collectors {
-		if err := r.Register(c); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, r.Register(c))
 	}
 	return r
 }
@@ -45,9 +44,7 @@ func registry(t *testing.T, collectors ...prometheus.Collector) *prometheus.Regi
 func gather(t *testing.T, r *prometheus.Registry) map[string]float64 {
 	t.Helper()
 	families, err := r.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	values := make(map[string]float64)
 	for _, f := range families {
 		for _, m := range f.Metric {

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v2"
 
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -29,9 +30,7 @@ func alerts(t *testing.T) (rules []rule) {
 	if err == nil {
 		err = yaml.Unmarshal(text, &file)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, g := range file.Groups {
 		rules = append(rules, g.Rules...)
 	}
@@ -43,9 +42,7 @@ func TestAlertsFireWhenTheyShould(t *testing.T) {
 		t.Errorf("promtool test rules: %v\n%s", err, out)
 	}
 	text, err := os.ReadFile(operations + "alerts_test.yml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, r := range alerts(t) {
 		if n := len(regexp.MustCompile(`alertname: `+r.Alert+`\b`).FindAll(text, -1)); n < 2 {
 			t.Errorf("alerts_test.yml looks at %s %d times, want a moment at which it fires, and one at which it does not", r.Alert, n)
@@ -56,9 +53,7 @@ func TestAlertsFireWhenTheyShould(t *testing.T) {
 // TestAlertsAreExplained also keeps the links of alerts from breaking.
 func TestAlertsAreExplained(t *testing.T) {
 	text, err := os.ReadFile("../../docs/OPERATIONS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	var explained, want []string
 	for _, m := range regexp.MustCompile(`(?m)^### (Uidring\w+)$`).FindAllStringSubmatch(string(text), -1) {
 		explained = append(explained, m[1])
@@ -83,9 +78,7 @@ func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
 	exposed := gather(t, registry(t, collector(cached.Stats{Limit: 9}, ""), collector(segment.Stats{}, "")))
 	for _, file := range []string{"alerts.yml", "alerts_test.yml", "dashboard.json", "../OPERATIONS.md"} {
 		text, err := os.ReadFile(operations + file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		names := regexp.MustCompile(`uidring_\w+`).FindAllString(string(text), -1)
 		if len(names) < 3 {
 			t.Errorf("%s names the metrics %q, want more", file, names)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/bench/internal/load"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // The baselines issue no IDs, and the original's ring may return an ID twice.
@@ -18,9 +19,7 @@ func TestContestantsIssueDifferentIDs(t *testing.T) {
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			src, err := c.Open(t.Context(), int64(2000+i))
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			each := 50_000
 			if c.PerSecond > 0 {
 				each = min(each, int(c.PerSecond/100))
@@ -35,9 +34,7 @@ func TestContestantsIssueDifferentIDs(t *testing.T) {
 				}
 				return nil
 			})
-			if err := errors.Join(err, src.Close()); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, errors.Join(err, src.Close()))
 			slices.Sort(ids)
 			if different := len(slices.Compact(ids)); different != hands*each && c.Bits == 63 && c.Kind != Baselines {
 				t.Errorf("%d IDs, %d different ones", hands*each, different)

@@ -227,9 +227,7 @@ func (h *history) check() error {
 
 func newRing(t *testing.T) *ringbuffer.Ring {
 	r, err := ringbuffer.New(slots, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return r
 }
 

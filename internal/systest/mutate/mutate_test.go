@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 func TestFindHasTheMutantsOfEachStatement(t *testing.T) {
@@ -30,13 +32,9 @@ func TestFindHasTheMutantsOfEachStatement(t *testing.T) {
 		"ch <- x":                 {"remove ch <- x"},
 		"r.mu.Lock()\ndefer r.mu.Unlock()\nx := y": {"remove r.mu.Lock() and Unlock", "argument r.mu.Lock()", "argument r.mu.Unlock()"},
 	} {
-		if err := os.WriteFile(file, []byte("package pkg\n\nfunc (r *T[K]) f() {\n"+body+"\n}\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(file, []byte("package pkg\n\nfunc (r *T[K]) f() {\n"+body+"\n}\n"), 0o600))
 		found, err := find("pkg", file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		var got []string
 		for _, m := range found.bodies[0].mutants {
 			change, _, _ := strings.Cut(strings.TrimPrefix(m.String(), "pkg T.f: "), " -> ")
@@ -54,9 +52,7 @@ func TestFindHasTheMutantsOfEachStatement(t *testing.T) {
 // A mutant that lives without an explanation fails the run.
 func TestReportCountsExplainedMutants(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "survivors.txt")
-	if err := os.WriteFile(file, []byte("# Why.\npkg f: swap\npkg g: number ×2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(file, []byte("# Why.\npkg f: swap\npkg g: number ×2\n"), 0o600))
 	explained, err := readSurvivors(file)
 	r := &report{out: t.Output(), explained: explained}
 	if err != nil || r.finish(0) == nil {

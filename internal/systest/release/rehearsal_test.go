@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 const root = "github.com/uidring/uidring"
@@ -77,9 +79,7 @@ func TestRehearsal(t *testing.T) {
 	for name, program := range documentedPrograms(t, tree) {
 		t.Run("build the program of "+name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(program), 0o600))
 			run(t, dir, env, "go", "mod", "init", "example.com/consumer")
 			run(t, dir, env, "go", "mod", "tidy")
 			run(t, dir, env, "go", "build", "-o", os.DevNull, ".")
@@ -100,13 +100,9 @@ func release(t *testing.T, tree, version string) (folders []string) {
 	}
 	name := filepath.Join(tree, "CHANGELOG.md")
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	section := "## Unreleased\n\n## " + strings.TrimPrefix(version, "v") + " - 2026-11-22\n"
-	if err := os.WriteFile(name, []byte(strings.Replace(string(text), "## Unreleased\n", section, 1)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(name, []byte(strings.Replace(string(text), "## Unreleased\n", section, 1)), 0o600))
 	out := run(t, tree, nil, ".ci/release", version)
 	for _, tag := range regexp.MustCompile(`(?m)^git tag -m '.*' (\S+)$`).FindAllStringSubmatch(out, -1) {
 		folders = append(folders, strings.TrimSuffix(strings.TrimSuffix(tag[1], version), "/"))
@@ -150,16 +146,12 @@ func run(t *testing.T, dir string, env []string, name string, args ...string) st
 func documentedPrograms(t *testing.T, tree string) map[string]string {
 	t.Helper()
 	docs, err := filepath.Glob(filepath.Join(tree, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	programs := map[string]string{}
 	block := regexp.MustCompile("(?s)```go\n(package main\n.*?)```")
 	for _, name := range append(docs, filepath.Join(tree, "README.md")) {
 		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		for i, found := range block.FindAllSubmatch(text, -1) {
 			programs[fmt.Sprintf("%s %d", filepath.Base(name), i+1)] = string(found[1])
 		}

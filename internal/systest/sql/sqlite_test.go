@@ -188,16 +188,12 @@ func copyFile(t *testing.T, to, from string) {
 	if err == nil {
 		err = os.WriteFile(to, content, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 }
 
 func rename(t *testing.T, from, to string) {
 	t.Helper()
-	if err := os.Rename(from, to); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Rename(from, to))
 }
 
 // A copy may lack later grants of the original, so its worker IDs are quarantined.
@@ -205,9 +201,7 @@ func TestCopiedSQLiteFileIsQuarantined(t *testing.T) {
 	db, dsn := sqlite().Applied(t)
 	lease := storetest.Assign(t, storetest.Leased(db))
 	first := storetest.Identity(t, db)
-	if err := errors.Join(lease.Release(t.Context(), 0), db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, errors.Join(lease.Release(t.Context(), 0), db.Close()))
 	path := fileOf(dsn)
 	copied, moved := path+"-copy", path+"-moved"
 	copyFile(t, copied, path)
@@ -281,9 +275,7 @@ func TestSQLiteFileWithARelativePathIsTheFirstOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, err := filepath.Abs("worker.db")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Chdir(testserver.DiskFolder(t))
 	db.SetMaxIdleConns(-1) // closes the idle connections
 	storetest.Apply(t, db)
@@ -307,9 +299,7 @@ func TestSQLiteFileInMemoryIsRefused(t *testing.T) {
 func TestSQLiteFileWithASecondPathIsRefused(t *testing.T) {
 	_, dsn := sqlite().Applied(t)
 	path := fileOf(dsn)
-	if err := os.Link(path, path+"-link"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Link(path, path+"-link"))
 	storetest.CheckUndurable(t, open(t, dsn), "the file "+path+" has 2 hard links (allowed: 1; the other path leads to another store "+
 		"with the same worker IDs)")
 }

@@ -31,9 +31,7 @@ func (s *suite) closed(t *testing.T) {
 		f = Parse(t, g, int64(id), err)
 	}
 	worker, last := g.WorkerID(), s.Stats(g).LastDelta
-	if err := g.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, g.Close())
 	for _, step := range []time.Duration{0, time.Second, -time.Hour, 1 << 60} {
 		by.Store(int64(step))
 		if id, err := g.Next(); id != 0 || !errors.Is(err, s.Errors.Closed) {
@@ -71,9 +69,7 @@ func (s *suite) closeWakes(t *testing.T) {
 		},
 	}
 	g, err := s.make(t, s.config(keeper.Settings{Assigner: store, AssignTimeout: 3 * time.Second}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	time.Sleep(time.Second)
 	if _, err := g.Next(); !errors.Is(err, s.Errors.LeaseExhausted) {
 		t.Fatalf("Next = %v, want %v", err, s.Errors.LeaseExhausted)

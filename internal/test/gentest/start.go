@@ -69,9 +69,7 @@ func (s *suite) oneGenerator(t *testing.T) {
 		t.Errorf("a second generator: %v, want ErrWorkerInUse", err)
 	}
 	last := take(t, first, 100)
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, first.Close())
 	if f := next(t, s.openWith(t, c)); f.ID <= last.ID {
 		t.Errorf("%v after %v of its predecessor", f, last)
 	}

@@ -161,9 +161,7 @@ func (b *Backend) namespace(t *testing.T, name string, handles, kills *atomic.In
 func Assign(t testing.TB, s leasestore.Store) assigner.Lease {
 	t.Helper()
 	l, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return l
 }
 

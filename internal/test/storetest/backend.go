@@ -99,9 +99,7 @@ func (b Database) Applied(t *testing.T) (db *sqlx.DB, dsn string) {
 // Opened returns a handle, and closes it when the test ends. Its server may be gone by then.
 func Opened(t *testing.T, db *sqlx.DB, err error) *sqlx.DB {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	return db
 }
@@ -199,9 +197,7 @@ var Undurable = sqlassigner.Config{AllowUndurable: true}
 func Identity(t *testing.T, db *sqlx.DB) string {
 	t.Helper()
 	status, err := LeaseStore(db).Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return status.Identity
 }
 

@@ -89,9 +89,7 @@ func expiryDigits(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	s := LeaseStore(db)
 	before, err := s.Status(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	const ttl, digit = time.Minute, time.Millisecond
 	if ok, err := s.Swap(t.Context(), leasestore.Row{}, leasestore.Row{WorkerID: 1, Version: 1, Owner: `ö'"\%?$1`}, ttl); !ok || err != nil {
 		t.Fatalf("Swap: %v, %v", ok, err)

@@ -95,9 +95,7 @@ func besideAnotherLayout(t *testing.T, b Database) {
 
 	db, _ = b.Applied(t)
 	for name, d := range map[string]assigner.Domain{"epoch": epoch, "split": split} {
-		if err := start(d, name, 1); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, start(d, name, 1))
 		Refused(t, Disposable(db), leasestore.ErrOverlap, `namespace "`+name)
 		Exec(t, db, "DELETE FROM WORKER_LEASE_META")
 	}

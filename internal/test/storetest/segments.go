@@ -127,9 +127,7 @@ func deltaChanges(t *testing.T, db *sqlx.DB) {
 		done <- r
 	}()
 	testkit.Until(t, "the source waits for the row", func() bool { return Get[int](t, db, waiting) > 0 })
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, tx.Commit())
 	if r := <-done; r != (segment.Range{First: 1, Last: 19, Delta: 2}) {
 		t.Errorf("range %v, want 1 to 19 in steps of 2, as the row says now", r)
 	}

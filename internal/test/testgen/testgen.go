@@ -28,8 +28,6 @@ func Cached(t testing.TB, cfg cached.Config) *cached.Generator {
 func Allocator(t testing.TB, layout bitsalloc.Layout, epoch time.Time) *bitsalloc.Allocator {
 	t.Helper()
 	a, err := bitsalloc.New(layout, epoch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return a
 }

@@ -15,13 +15,19 @@ import (
 	"time"
 )
 
-// Close returns c, and closes it when the test ends. It ends the test if err is not nil, and fails
-// it if the call of c's Close returns an error.
-func Close[C io.Closer](t testing.TB, c C, err error) C {
+// Must ends the test if err is not nil.
+func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Close returns c, and closes it when the test ends. It ends the test if err is not nil, and fails
+// it if the call of c's Close returns an error.
+func Close[C io.Closer](t testing.TB, c C, err error) C {
+	t.Helper()
+	Must(t, err)
 	t.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			t.Error(err)

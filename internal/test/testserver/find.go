@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/internal/disk"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // missing ends the test: it is skipped on a developer's machine and fails where CI is true.
@@ -81,17 +82,13 @@ func DiskFolder(t testing.TB) string {
 	t.Helper()
 	for _, parent := range []string{t.TempDir(), "."} {
 		dir, err := os.MkdirTemp(parent, ".disk-")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		t.Cleanup(func() { _ = os.RemoveAll(dir) })
 		if dir, err = filepath.Abs(dir); err != nil {
 			t.Fatal(err)
 		}
 		faults, err := disk.Faults(dir, "the folder")
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		if len(faults) == 0 {
 			return dir
 		}

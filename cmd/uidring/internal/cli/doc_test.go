@@ -7,15 +7,15 @@ import (
 	"testing"
 
 	"github.com/spf13/pflag"
+
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // The commands print the examples of docs/COMMAND.md. A line with … stands for any number of lines.
 func TestReferenceExamples(t *testing.T) {
 	clean(t)
 	text, err := os.ReadFile("../../../../docs/COMMAND.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	examples := strings.Split(string(text), "```\n$ uidring ")[1:]
 	if len(examples) < 3 {
 		t.Fatalf("%d examples", len(examples))
@@ -35,9 +35,7 @@ func TestReferenceExamples(t *testing.T) {
 func TestServingPageNamesFlags(t *testing.T) {
 	clean(t)
 	text, err := os.ReadFile("../../../../docs/SERVING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	flags := serveCommand(t).Flags()
 	named := regexp.MustCompile("[` ]--([a-z][a-z-]+)").FindAllStringSubmatch(string(text), -1)
 	for _, m := range named {

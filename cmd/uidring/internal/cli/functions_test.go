@@ -63,13 +63,9 @@ func TestSchemaFunctions(t *testing.T) {
 				}
 				for _, delta := range []int64{1, 2, 59, 100_003, 200_000_001, alloc.MaxDelta() / 3, alloc.MaxDelta()} {
 					id, err := alloc.Allocate(delta, alloc.MaxDatacenterID(), alloc.MaxWorkerID()-1, alloc.MaxSequence()/3)
-					if err != nil {
-						t.Fatal(err)
-					}
+					testkit.Must(t, err)
 					f, err := alloc.Parse(id)
-					if err != nil {
-						t.Fatal(err)
-					}
+					testkit.Must(t, err)
 					got := fmt.Sprint(value("time", fmt.Sprint(id)), " ", value("datacenter", fmt.Sprint(id)), " ", value("worker", fmt.Sprint(id)), " ", value("sequence", fmt.Sprint(id)))
 					want := fmt.Sprint(f.Time.Format("2006-01-02 15:04:05.000"), " ", f.DatacenterID, " ", f.WorkerID, " ", f.Sequence)
 					if got != want {
@@ -99,9 +95,7 @@ func TestSchemaFunctions(t *testing.T) {
 func TestSQLPage(t *testing.T) {
 	clean(t)
 	page, err := os.ReadFile("../../../../docs/SQL.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	blocks := strings.Split(string(page), "```sql\n")[1:]
 	if len(blocks) != 2 {
 		t.Fatalf("%d blocks of SQL, want 2", len(blocks))

@@ -86,9 +86,7 @@ func TestListPrintsRows(t *testing.T) {
 	wants(t, "", []string{"workers", "list"}, exitFailure, "", "uidring: namespace \"orders\" of "+url+" has no worker IDs yet; uidring workers namespaces lists all namespaces\n")
 	g := generator(t, url, "host\x1b[31m 1", time.Minute) // longer than the test: no renewal meanwhile
 	id, err := g.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	l := decode[listing](t, quietly(t, "workers", "list", "--json"))
 	if l.Store != url || l.Namespace != "orders" || l.Layout != "28/5/17/13@1s" || l.Guarantee != "fenced" || l.GivenOut != 1 || len(l.Faults) != 0 ||
 		!l.Epoch.Equal(bitsalloc.DefaultEpoch()) || time.Since(l.Now).Abs() > time.Minute || len(l.Workers) != 1 {
@@ -106,9 +104,7 @@ func TestListPrintsRows(t *testing.T) {
 			t.Errorf("%q is not in, or escapes or tabs in\n%q", want, out)
 		}
 	}
-	if err := g.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, g.Close())
 	if row := rowOf(t); row.State != "free" {
 		t.Errorf("%+v after Close, want it free", row)
 	}
@@ -154,9 +150,7 @@ func TestRecoverRaisesFences(t *testing.T) {
 	url := sqlite(t)
 	g := generator(t, url, "before", time.Minute)
 	last, err := g.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	before := rowOf(t)
 	if out := quietly(t, "workers", "recover", "--ahead", "1h", "--yes"); out != "1 fences of namespace \"orders\" raised by 1h0m0s\n" {
 		t.Errorf("printed %q", out)
@@ -174,14 +168,10 @@ func TestRecoverRaisesFences(t *testing.T) {
 func TestHorizonPrintsAnID(t *testing.T) {
 	g := generator(t, sqlite(t), "host 1", 2*time.Second)
 	first, err := g.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	horizon := func() int64 {
 		id, err := strconv.ParseInt(decode[struct{ Horizon string }](t, quietly(t, "workers", "horizon", "--json")).Horizon, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		return id
 	}
 	testkit.Until(t, "horizon above the first ID", func() bool { return horizon() > first })

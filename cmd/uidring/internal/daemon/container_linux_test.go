@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // emptied is a script that runs the program as in the container: on a read-only root with nothing
@@ -27,7 +29,7 @@ exec env -i $environment "$(command -v chroot)" --userspec="$user" --groups= "$r
 func image(t *testing.T, instruction string) string {
 	t.Helper()
 	text, err := os.ReadFile("../../../../docs/operations/Containerfile")
-	must(t, err)
+	testkit.Must(t, err)
 	_, last, _ := strings.Cut(string(text), "\nFROM scratch\n")
 	found := regexp.MustCompile(`(?m)^` + instruction + ` (.*)$`).FindStringSubmatch(last)
 	if found == nil {
@@ -49,7 +51,7 @@ func TestProgramRunsAsInTheContainer(t *testing.T) {
 		}
 		proc := fmt.Sprintf("/proc/%d/", cmd.Process.Pid)
 		status, err := os.ReadFile(proc + "status")
-		must(t, err)
+		testkit.Must(t, err)
 		for _, want := range []string{"Uid:\t65534\t65534\t", "Gid:\t65534\t65534\t", "CapEff:\t0000000000000000\n", "Groups:\t \n"} {
 			if !strings.Contains(string(status), want) {
 				t.Errorf("no %q in\n%s", want, status)

@@ -61,17 +61,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// must ends the test if there is an error.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	must(t, os.WriteFile(path, []byte(text), 0o600))
+	testkit.Must(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // A logbook is the log of a service. Any number of goroutines may use it.
@@ -149,7 +141,7 @@ func testConfig(t *testing.T) (Config, *logbook) {
 func start(t *testing.T, cfg Config, log *logbook, message string) *running {
 	t.Helper()
 	s, err := New(cfg)
-	must(t, err)
+	testkit.Must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &running{log: log, stop: cancel, ended: make(chan error, 1)}
 	go func() { r.ended <- s.Run(ctx) }()
@@ -209,7 +201,7 @@ func launch(t *testing.T, cmd *exec.Cmd) *child {
 	cmd.Stderr = c.log
 	var err error
 	c.Process, err = process.Start(cmd)
-	must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(c.Kill)
 	return c
 }
@@ -245,14 +237,14 @@ func (c *child) metric(name string) float64 {
 	_, rest, _ := strings.Cut(body, "\n"+name+" ")
 	text, _, _ := strings.Cut(rest, "\n")
 	number, errNumber := strconv.ParseFloat(text, 64)
-	must(c.t, errors.Join(err, errNumber))
+	testkit.Must(c.t, errors.Join(err, errNumber))
 	return number
 }
 
 // terminate asks it to end, and wants it to do so in order.
 func (c *child) terminate() {
 	c.t.Helper()
-	must(c.t, c.Cmd.Process.Signal(syscall.SIGTERM))
+	testkit.Must(c.t, c.Cmd.Process.Signal(syscall.SIGTERM))
 	testkit.Until(c.t, "an end", c.hasEnded)
 	if code := c.Cmd.ProcessState.ExitCode(); code != 0 || c.log.find("stopped") == nil {
 		c.t.Errorf("after SIGTERM: %v, want exit status 0\n%s", c.Cmd.ProcessState, c.log)
@@ -303,9 +295,9 @@ func getAs(client *http.Client, token, url string) (int, string, error) {
 func dial(t *testing.T, address string) net.Conn {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", address, testkit.Patience)
-	must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
-	must(t, conn.SetDeadline(time.Now().Add(testkit.Patience)))
+	testkit.Must(t, conn.SetDeadline(time.Now().Add(testkit.Patience)))
 	return conn
 }
 
@@ -314,10 +306,10 @@ func dial(t *testing.T, address string) net.Conn {
 func draw(t *testing.T, client *http.Client, r *running, n int) io.Reader {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("%s/v1/ids?n=%d", r.url(), n), nil)
-	must(t, err)
+	testkit.Must(t, err)
 	request.Header.Set("Accept", "text/plain")
 	answer, err := client.Do(request)
-	must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(func() { _ = answer.Body.Close() })
 	return answer.Body
 }
@@ -329,7 +321,7 @@ func drawFrom(t *testing.T, issued *idset.Set, n int, servers ...string) (stop f
 	var group sync.WaitGroup
 	for i := range n {
 		c, err := client.New(client.Config{Servers: servers, Batch: []int{1, 100, 1000}[i%3]})
-		must(t, err)
+		testkit.Must(t, err)
 		group.Go(func() {
 			defer c.Close()
 			for ctx.Err() == nil {
@@ -361,7 +353,7 @@ func more(t *testing.T, issued *idset.Set, ids int) {
 func pemPair(t *testing.T, serial int64, end time.Time) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
+	testkit.Must(t, err)
 	template := &x509.Certificate{
 		SerialNumber:          big.NewInt(serial),
 		Subject:               pkix.Name{CommonName: fmt.Sprint("certificate ", serial)},
@@ -372,9 +364,9 @@ func pemPair(t *testing.T, serial int64, end time.Time) (cert, key string) {
 		BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	must(t, err)
+	testkit.Must(t, err)
 	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
-	must(t, err)
+	testkit.Must(t, err)
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}))
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/testgen"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -24,7 +25,7 @@ func TestHorizonMetricAppearsWithTheFirstCall(t *testing.T) {
 	registry.MustRegister(newHorizonMetric(store, alloc))
 	gather := func() (values []float64) {
 		families, err := registry.Gather()
-		must(t, err)
+		testkit.Must(t, err)
 		for _, f := range families {
 			if f.GetName() != "uidring_horizon_timestamp_seconds" {
 				t.Errorf("metric %s", f.GetName())
@@ -37,7 +38,7 @@ func TestHorizonMetricAppearsWithTheFirstCall(t *testing.T) {
 		t.Errorf("%v before the first call of Horizon, want no metric", values)
 	}
 	id, err := leasestore.Horizon(t.Context(), store)
-	must(t, err)
+	testkit.Must(t, err)
 	f, _ := alloc.Parse(id)
 	if values := gather(); len(values) != 1 || values[0] < float64(f.Time.Unix()) || values[0] > float64(time.Now().Unix()) {
 		t.Errorf("%v after horizon %v, want a time from that on", values, f)

@@ -66,7 +66,7 @@ func TestClientsOutlastTheirServers(t *testing.T) {
 			}
 		}
 	}
-	must(t, r.servers[frozen].Continue())
+	testkit.Must(t, r.servers[frozen].Continue())
 	r.wait("a share of the server that goes on", func(d *driver) bool { return d.relays[frozen].requests.Load() >= after[d][frozen]+20 })
 	stop()
 
@@ -381,7 +381,7 @@ type relay struct {
 
 func newRelay(t *testing.T, server string) *relay {
 	target, err := url.Parse(server)
-	must(t, err)
+	testkit.Must(t, err)
 	r := new(relay)
 	proxy := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target) }, ErrorLog: log.New(io.Discard, "", 0)}
 	listener := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
@@ -409,7 +409,7 @@ var exampleOutput = regexp.MustCompile(`^[1-9][0-9]*(n \{"id":"[1-9][0-9]*"\})?\
 // example returns the program in the README of a client, with the URL of a server.
 func example(t *testing.T, language, server string) string {
 	page, err := os.ReadFile(clientsDir + language + "/README.md")
-	must(t, err)
+	testkit.Must(t, err)
 	_, rest, _ := strings.Cut(string(page), "\n```"+language+"\n")
 	source, _, ok := strings.Cut(rest, "\n```\n")
 	for old, now := range map[string]string{
@@ -449,9 +449,9 @@ var languages = map[string]commands{
 	},
 	"java": func(t *testing.T, dir, example string) (driver, readme *exec.Cmd) {
 		sources, err := filepath.Glob(clientsDir + "java/src/main/java/io/github/uidring/client/*.java")
-		must(t, err)
+		testkit.Must(t, err)
 		file := filepath.Join(dir, "Example.java")
-		must(t, os.WriteFile(file, []byte(example), 0o600))
+		testkit.Must(t, os.WriteFile(file, []byte(example), 0o600))
 		args := append([]string{"--release", "11", "-Xlint:all", "-Werror", "-d", dir, clientsDir + "java/src/test/java/Driver.java", file}, sources...)
 		if out, err := exec.Command(testserver.Program(t, "javac", "default-jdk-headless"), args...).CombinedOutput(); err != nil {
 			t.Fatalf("javac: %v\n%s", err, out)

@@ -28,7 +28,7 @@ func TestLeasesOverHTTPWithstandFaults(t *testing.T) {
 	}
 	servers := []*child{start(testserver.FreeAddr(t)), start(testserver.FreeAddr(t))}
 	db, err := sqlassigner.OpenMySQL(database.DSN())
-	must(t, err)
+	testkit.Must(t, err)
 	t.Cleanup(func() { _ = db.Close() })
 	store := func(urls ...string) leasestore.Store {
 		return remoteassigner.LeaseStore(urls, "remote", remoteassigner.Config{Token: leaseToken})
@@ -37,7 +37,7 @@ func TestLeasesOverHTTPWithstandFaults(t *testing.T) {
 	assignertest.RunFaults(t, func(t *testing.T) assignertest.StoreFixture { // the namespace of all cases, one after the other
 		for _, table := range []string{"WORKER_LEASE", "WORKER_LEASE_META"} {
 			_, err := db.ExecContext(t.Context(), "DELETE FROM "+table+" WHERE NAMESPACE = 'remote'")
-			must(t, err)
+			testkit.Must(t, err)
 		}
 		return assignertest.StoreFixture{
 			Handle: func() leasestore.Store {

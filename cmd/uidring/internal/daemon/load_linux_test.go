@@ -63,7 +63,7 @@ func pass(t *testing.T, server *child, address string) (rate, cpu float64) {
 	t.Helper()
 	before := cpuTime(t, server)
 	out, err := exec.Command("wrk", "--threads", "1", "--connections", "32", "--duration", "1s", "http://"+address+"/v1/id").Output()
-	must(t, err)
+	testkit.Must(t, err)
 	used := cpuTime(t, server) - before
 	fields := strings.Fields(string(out))
 	at := slices.Index(fields, "requests")
@@ -72,9 +72,9 @@ func pass(t *testing.T, server *child, address string) (rate, cpu float64) {
 		t.Fatalf("wrk:\n%s", out)
 	}
 	requests, err := strconv.ParseFloat(fields[at-1], 64)
-	must(t, err)
+	testkit.Must(t, err)
 	rate, err = strconv.ParseFloat(fields[rateAt+1], 64)
-	must(t, err)
+	testkit.Must(t, err)
 	return rate, used / requests
 }
 
@@ -82,13 +82,13 @@ func pass(t *testing.T, server *child, address string) (rate, cpu float64) {
 func cpuTime(t *testing.T, c *child) (seconds float64) {
 	t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", c.Cmd.Process.Pid))
-	must(t, err)
+	testkit.Must(t, err)
 	for _, thread := range threads {
 		text, err := os.ReadFile(thread)
-		must(t, err)
+		testkit.Must(t, err)
 		first, _, _ := strings.Cut(string(text), " ")
 		nanos, err := strconv.ParseFloat(first, 64)
-		must(t, err)
+		testkit.Must(t, err)
 		seconds += nanos / 1e9
 	}
 	return seconds

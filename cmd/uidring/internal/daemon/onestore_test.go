@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -20,7 +21,7 @@ type host struct {
 func newHost(t *testing.T) host {
 	home := testserver.DiskFolder(t)
 	h := host{t, home, filepath.Join(home, "data")}
-	must(t, os.Mkdir(h.data, 0o700))
+	testkit.Must(t, os.Mkdir(h.data, 0o700))
 	return h
 }
 
@@ -48,7 +49,7 @@ func (h host) serve(cfg Config, message string) *logbook {
 func (h host) refused(cfg Config, texts ...string) {
 	h.t.Helper()
 	s, err := New(cfg)
-	must(h.t, err)
+	testkit.Must(h.t, err)
 	err = s.Run(h.t.Context())
 	for _, text := range texts {
 		if !errors.Is(err, ErrSecondStore) || !strings.Contains(err.Error(), text) {
@@ -70,7 +71,7 @@ func TestServiceDoesNotReplaceALostStore(t *testing.T) {
 	} {
 		h := newHost(t)
 		h.serve(h.config(h.data), "ready")
-		must(t, lose(h))
+		testkit.Must(t, lose(h))
 		cfg := h.config(h.data)
 		h.refused(cfg, name, h.file(), "new-store")
 		cfg.NewStore = true
@@ -99,19 +100,19 @@ func TestServiceFollowsAMovedStoreAndRefusesACopy(t *testing.T) {
 	h := newHost(t)
 	h.serve(h.config(h.data), "ready")
 	moved, copied := filepath.Join(h.home, "moved"), filepath.Join(h.home, "copied")
-	must(t, os.Rename(h.data, moved))
+	testkit.Must(t, os.Rename(h.data, moved))
 	for _, first := range []bool{true, false} {
 		log := h.serve(h.config(moved), "ready")
 		if record := log.find("store was moved"); (record != nil) != first || first && (record["from"] != h.file() || record["to"] != filepath.Join(moved, "uidring.db")) {
 			t.Errorf("record %v, want one at the first start", record)
 		}
 	}
-	must(t, os.CopyFS(copied, os.DirFS(moved)))
+	testkit.Must(t, os.CopyFS(copied, os.DirFS(moved)))
 	cfg := h.config(copied)
 	h.refused(cfg, copied, "is a copy of "+moved, "delete it if the copy takes its place")
 	cfg.NewStore = true
 	h.refused(cfg, "is a copy of "+moved)
-	must(t, os.RemoveAll(moved))
+	testkit.Must(t, os.RemoveAll(moved))
 	cfg.NewStore = false
 	h.serve(cfg, "waiting for a worker ID") // a quarantine: the copy may be older than the original was
 }

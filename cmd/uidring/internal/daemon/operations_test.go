@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -40,9 +41,9 @@ type probe struct {
 // and time for its end. Alerts and dashboards name metrics of such a server.
 func TestProgramRunsAsInTheDeployment(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/kubernetes/serve/deployment.yaml")
-	must(t, err)
+	testkit.Must(t, err)
 	var m manifest
-	must(t, yaml.Unmarshal(text, &m))
+	testkit.Must(t, yaml.Unmarshal(text, &m))
 	pod := m.Spec.Template.Spec
 	container := pod.Containers[0]
 	secrets := t.TempDir()
@@ -89,7 +90,7 @@ func TestProgramRunsAsInTheDeployment(t *testing.T) {
 	// appears after the first call of Horizon, and has a test of its own.
 	for _, file := range []string{"alerts.yml", "alerts_test.yml", "dashboard.json", "../OPERATIONS.md"} {
 		text, err := os.ReadFile("../../../../docs/operations/" + file)
-		must(t, err)
+		testkit.Must(t, err)
 		for _, name := range regexp.MustCompile(`uidring_\w+`).FindAllString(string(text), -1) {
 			if !strings.HasPrefix(name, "uidring_segment_") && !strings.HasPrefix(name, "uidring_horizon_") && !regexp.MustCompile(`(?m)^`+name+`[{ ]`).MatchString(metrics) {
 				t.Errorf("%s: no server exposes %s", file, name)
@@ -102,7 +103,7 @@ func TestProgramRunsAsInTheDeployment(t *testing.T) {
 func TestUnitIsUnderstoodAndHardened(t *testing.T) {
 	analyze := testserver.Program(t, "systemd-analyze", "systemd")
 	text, err := os.ReadFile("../../../../docs/operations/uidring.service")
-	must(t, err)
+	testkit.Must(t, err)
 	// Without a folder, so that systemd finds it in /usr/bin and in /usr/local/bin.
 	const start = "\nExecStart=uidring serve\n"
 	if !strings.Contains(string(text), start) {

@@ -74,9 +74,9 @@ func TestServeAlone(t *testing.T) {
 func TestServeEndsAtOnceOnTheSecondSignal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notify")
 	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	must(t, err)
+	testkit.Must(t, err)
 	defer socket.Close()
-	must(t, socket.SetDeadline(time.Now().Add(testkit.Patience)))
+	testkit.Must(t, socket.SetDeadline(time.Now().Add(testkit.Patience)))
 	told := func(want string) {
 		t.Helper()
 		message := make([]byte, 100)
@@ -88,7 +88,7 @@ func TestServeEndsAtOnceOnTheSecondSignal(t *testing.T) {
 	c := serve(t, "--data="+testserver.DiskFolder(t), "--drain=1h")
 	told("READY=1")
 	began := time.Now()
-	must(t, c.Cmd.Process.Signal(syscall.SIGTERM))
+	testkit.Must(t, c.Cmd.Process.Signal(syscall.SIGTERM))
 	told("STOPPING=1")
 	testkit.Until(t, "an end", func() bool {
 		_ = c.Cmd.Process.Signal(syscall.SIGTERM) // an error says that it has ended
@@ -119,7 +119,7 @@ func TestRunEndsInOrder(t *testing.T) {
 	r.stop()
 	testkit.Until(t, "a service that is not ready", func() bool {
 		status, _, err := get(client, r.adminURL()+"/readyz")
-		must(t, err)
+		testkit.Must(t, err)
 		return status == http.StatusServiceUnavailable
 	})
 	var conns []net.Conn
@@ -173,7 +173,7 @@ func TestRunIsNotReadyDuringAQuarantine(t *testing.T) {
 	r := start(t, cfg, log, "waiting for a worker ID")
 	for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable, "/v1/id": http.StatusServiceUnavailable, "/": http.StatusServiceUnavailable} {
 		answer, err := http.Get("http://" + r.at(path) + path)
-		must(t, err)
+		testkit.Must(t, err)
 		body, err := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
 		if answer.StatusCode != want || want != http.StatusOK && (!strings.Contains(string(body), "#starting") || answer.Header.Get("Retry-After") == "" || answer.Header.Get("Refresh") == "") {
@@ -186,7 +186,7 @@ func TestRunIsNotReadyDuringAQuarantine(t *testing.T) {
 // A store that accepts connections and does not answer.
 func TestRunSaysThatItWaitsForTheStore(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
+	testkit.Must(t, err)
 	defer silent.Close()
 	cfg, log := testConfig(t)
 	cfg.StoreURL = "mysql://ids@" + silent.Addr().String() + "/ids"
@@ -209,7 +209,7 @@ func TestRunRefusesToStart(t *testing.T) {
 		cfg := cfg
 		set(&cfg)
 		s, err := New(cfg)
-		must(t, err)
+		testkit.Must(t, err)
 		if err := s.Run(t.Context()); err == nil || !regexp.MustCompile(want).MatchString(err.Error()) {
 			t.Errorf("Run: %v, want %s", err, want)
 		}
@@ -242,10 +242,10 @@ func TestFullListenerDoesNotStarveTheOther(t *testing.T) {
 	}
 	for client, answer := range slow {
 		_, err := io.Copy(io.Discard, answer)
-		must(t, err)
+		testkit.Must(t, err)
 		client.CloseIdleConnections()
 	}
-	must(t, <-waiting)
+	testkit.Must(t, <-waiting)
 }
 
 // A burst of silent connections, more than either listener has places, ends with the time limit for
@@ -295,7 +295,7 @@ func TestErrorLogTellsMistakesOfClientsApart(t *testing.T) {
 func TestDeadlinesOfConnections(t *testing.T) {
 	service := &Service{logger: slog.New(slog.DiscardHandler)}
 	n, err := service.newSite(t.Context(), "listen", "127.0.0.1:0", 10)
-	must(t, err)
+	testkit.Must(t, err)
 	cut := make(chan struct{})
 	n.open(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/endless" {
@@ -313,9 +313,9 @@ func TestDeadlinesOfConnections(t *testing.T) {
 	answers := bufio.NewReader(idle)
 	for range 3 {
 		_, err := io.WriteString(idle, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
-		must(t, err)
+		testkit.Must(t, err)
 		answer, err := http.ReadResponse(answers, nil)
-		must(t, err)
+		testkit.Must(t, err)
 		if answer.StatusCode != http.StatusOK {
 			t.Errorf("status %d, want 200", answer.StatusCode)
 		}
@@ -324,7 +324,7 @@ func TestDeadlinesOfConnections(t *testing.T) {
 
 	unread := dial(t, address)
 	_, err = io.WriteString(unread, "GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
-	must(t, err)
+	testkit.Must(t, err)
 	testkit.Until(t, "the end of an answer that is not read", func() bool {
 		n.sweepAt(time.Now().Add(writeTimeout + time.Second))
 		select {
@@ -337,7 +337,7 @@ func TestDeadlinesOfConnections(t *testing.T) {
 
 	silent := dial(t, address)
 	_, err = io.WriteString(silent, "GET / HTTP/1.1\r\nHost:")
-	must(t, err)
+	testkit.Must(t, err)
 	testkit.Until(t, "the end of all connections", func() bool {
 		n.sweepAt(time.Now().Add(idleTimeout + time.Second))
 		return len(n.places) == 1 // of the connection that Accept waits for

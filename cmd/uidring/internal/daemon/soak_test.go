@@ -106,7 +106,7 @@ func TestServersStandInForEachOther(t *testing.T) {
 			return
 		}
 		more(t, all, 20_000)
-		must(t, servers[i].Continue())
+		testkit.Must(t, servers[i].Continue())
 	}
 	faults := []func(i int){again((*child).Kill), again((*child).terminate), freeze}
 	began, round := time.Now(), 0

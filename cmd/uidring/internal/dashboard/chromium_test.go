@@ -40,7 +40,7 @@ func chromium(t *testing.T) context.Context {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
-	must(t, chromedp.Do(ctx))
+	testkit.Must(t, chromedp.Do(ctx))
 	return ctx
 }
 
@@ -65,9 +65,9 @@ func open(t *testing.T, browser context.Context, s *service, on device, expected
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
 	p := &tab{t: t, ctx: ctx, host: s.addr, expected: expected}
-	must(t, chromedp.Listen(ctx, p.listen))
+	testkit.Must(t, chromedp.Listen(ctx, p.listen))
 	t.Cleanup(p.leave)
-	must(t, chromedp.Do(ctx)) // opens the tab, which is to outlive the limit of do
+	testkit.Must(t, chromedp.Do(ctx)) // opens the tab, which is to outlive the limit of do
 	p.do(
 		enable(network.Enable, network.EnableParams{}), enable(log.Enable, cdp.Empty{}), enable(runtime.Enable, cdp.Empty{}),
 		on.action(), chromedp.Navigate(s.url()+"/"),
@@ -146,7 +146,7 @@ func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, testkit.Patience)
 	defer cancel()
-	must(p.t, chromedp.Do(ctx, actions...))
+	testkit.Must(p.t, chromedp.Do(ctx, actions...))
 }
 
 // evaluate returns the value of an expression, or the resolved value of a promise.
@@ -185,7 +185,7 @@ func (p *tab) text(id string) string {
 func (p *tab) scan(when string) {
 	p.t.Helper()
 	axe, err := os.ReadFile("testdata/npm/axe-core/axe.min.js")
-	must(p.t, err)
+	testkit.Must(p.t, err)
 	p.do(chromedp.Evaluate[chromedp.Void](string(axe) + "\n;void 0"))
 	for _, violation := range evaluate[[]string](p, `axe.run(document, {resultTypes: ['violations']}).then(({violations}) =>
 		violations.flatMap(({id, help, nodes}) => nodes.map((node) => id + ': ' + help + ': ' + node.html + ' ' + node.failureSummary)))`) {

@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/testgen"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A viewer learns since when there are no IDs, though there was no viewer at that time.
@@ -43,7 +44,7 @@ func TestServersAreListed(t *testing.T) {
 	hold("ids-1")
 	gone := hold("ids-2")
 	hold("ids-3")
-	must(t, gone.Close()) // it gives its worker ID back
+	testkit.Must(t, gone.Close()) // it gives its worker ID back
 	s := servers{store: fileassigner.LeaseStore(folder), alloc: testgen.Allocator(t, bitsalloc.Default(), time.Time{})}
 	s.read(t.Context())
 	if len(s.last.Servers) != 2 || s.last.Servers[0].Owner != "ids-1" || s.last.Servers[1].Owner != "ids-3" || s.last.Servers[1].WorkerID != 2 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // newPage serves all paths of a page.
@@ -30,7 +31,7 @@ func TestFilesAreServedWithTheirHeaders(t *testing.T) {
 		{"/assets/main.js", "main.js", "text/javascript; charset=utf-8"},
 	} {
 		content, err := os.ReadFile(filepath.Join("assets", filepath.FromSlash(file.stored)))
-		must(t, err)
+		testkit.Must(t, err)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest("GET", file.path, nil))
 		if w.Code != 200 || !bytes.Equal(w.Body.Bytes(), content) || w.Header().Get("Content-Type") != file.mediaType {

@@ -25,13 +25,6 @@ import (
 // The tests run in a zone that is not UTC, which reveals a time printed without .UTC().
 func init() { time.Local = time.FixedZone("Asia/Kolkata", 5*3600+1800) }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // quiet is an API without requests.
 type quiet struct{ noLease time.Time } // since then; zero: there is a lease
 
@@ -69,7 +62,7 @@ type service struct {
 func newService(t *testing.T, tokens string, window time.Duration) *service {
 	t.Helper()
 	s := &service{t: t, window: window, folder: filepath.Join(t.TempDir(), "ids"), addr: "127.0.0.1:0"}
-	must(t, os.Mkdir(s.folder, 0o700))
+	testkit.Must(t, os.Mkdir(s.folder, 0o700))
 	s.generator = testgen.Cached(t, cached.Config{Assigner: s.leased("ids-1 pid 33"), Trace: s.calls.Trace()})
 	source := fileassigner.SegmentSource(t.TempDir(), fileassigner.SegmentConfig{AllowUndurable: true})
 	s.segments = segments.New([]string{"orders", "invoices"}, source, slog.New(slog.DiscardHandler))
@@ -77,7 +70,7 @@ func newService(t *testing.T, tokens string, window time.Duration) *service {
 	if tokens != "" {
 		var err error
 		s.tokens, err = httpapi.ParseTokens([]byte(tokens))
-		must(t, err)
+		testkit.Must(t, err)
 	}
 	s.start()
 	t.Cleanup(func() { s.stop() })
@@ -94,8 +87,8 @@ func (s *service) leased(owner string) assigner.Assigner {
 // test ends.
 func (s *service) loseStore() (back func()) {
 	s.t.Helper()
-	must(s.t, os.Rename(s.folder, s.folder+".lost"))
-	back = sync.OnceFunc(func() { must(s.t, os.Rename(s.folder+".lost", s.folder)) })
+	testkit.Must(s.t, os.Rename(s.folder, s.folder+".lost"))
+	back = sync.OnceFunc(func() { testkit.Must(s.t, os.Rename(s.folder+".lost", s.folder)) })
 	s.t.Cleanup(back)
 	return back
 }
@@ -107,14 +100,14 @@ func (s *service) url() string { return "http://" + s.addr }
 func (s *service) start() {
 	s.t.Helper()
 	listener, err := net.Listen("tcp", s.addr)
-	must(s.t, err)
+	testkit.Must(s.t, err)
 	s.addr = listener.Addr().String()
 	_, port, _ := net.SplitHostPort(s.addr)
 	api, err := httpapi.New(httpapi.Config{
 		Settings: httpapi.Settings{Logger: slog.New(slog.DiscardHandler)}, Generator: s.generator, Segments: s.segments,
 		Tokens: func() httpapi.Tokens { return s.tokens },
 	})
-	must(s.t, err)
+	testkit.Must(s.t, err)
 	done := make(chan struct{})
 	page := New(Config{
 		About: About{Version: "v1.2.3", Host: "ids-1", Namespace: "orders", Tokens: s.tokens.Len() > 0, APIPort: port, Store: "file:///var/lib/uidring"},

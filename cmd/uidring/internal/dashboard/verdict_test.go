@@ -13,6 +13,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 func TestVerdicts(t *testing.T) {
@@ -105,7 +106,7 @@ func TestVerdicts(t *testing.T) {
 func wantSection(t *testing.T, section string) {
 	t.Helper()
 	page, err := os.ReadFile("../../../../docs/OPERATIONS.md")
-	must(t, err)
+	testkit.Must(t, err)
 	if heading := "\n### " + strings.ReplaceAll(section, "-", " ") + "\n"; section != "" && !strings.Contains(strings.ToLower(string(page)), heading) {
 		t.Errorf("OPERATIONS.md has no heading %q", heading)
 	}

@@ -8,14 +8,13 @@ import (
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // TestDocumentedExamplesAreTrue parses the ID of SERVICE.md.
 func TestDocumentedExamplesAreTrue(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/SERVICE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	s := newServer(t, Config{Generator: newGenerator(t, cached.Config{Layout: bitsalloc.Recommended(), Epoch: bitsalloc.DefaultEpoch()})})
 	const command = "\n$ curl http://127.0.0.1:8080/v1/parse/"
 	_, rest, _ := strings.Cut(string(page), command)
@@ -24,9 +23,7 @@ func TestDocumentedExamplesAreTrue(t *testing.T) {
 		t.Errorf("%s answers %s", command+id, got)
 	}
 	first, err := uidring.Parse(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, text := range []string{
 		`{"id":"` + first.String() + "\"}\n", "\n" + id + "\n" + (first + 1).String() + "\n" + (first + 2).String() + "\n",
 		`{"ranges":[{"first":"` + first.String() + `","count":1000}]}`, "`" + first.String() + " 1000`",

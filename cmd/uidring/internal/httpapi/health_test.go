@@ -74,9 +74,7 @@ func TestReadyIsCached(t *testing.T) {
 		g := newGenerator(t, cached.Config{})
 		s := newServer(t, Config{Generator: g})
 		wantReady(t, s, "")
-		if err := g.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, g.Close())
 		call(s, "/v1/ids?n=100000") // finds the end
 		time.Sleep(99 * time.Millisecond)
 		wantReady(t, s, "")

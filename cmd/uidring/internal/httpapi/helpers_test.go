@@ -17,6 +17,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/testgen"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // workers counts the worker IDs that have been used in this process: each generator has another.
@@ -59,9 +60,7 @@ func ended(t *testing.T) *cached.Generator {
 // stopped is a generator that is closed.
 func stopped(t *testing.T) *cached.Generator {
 	g := newGenerator(t, cached.Config{})
-	if err := g.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, g.Close())
 	return g
 }
 
@@ -70,9 +69,7 @@ func stopped(t *testing.T) *cached.Generator {
 func cutOff(t *testing.T) (_ *cached.Generator, restore func()) {
 	store := t.TempDir()
 	g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, Assigner: leasedFrom(store)})
-	if err := os.Rename(store, store+".away"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Rename(store, store+".away"))
 	restore = func() { _ = os.Rename(store+".away", store) }
 	t.Cleanup(restore) // before the generator is closed
 	return drain(g), restore
@@ -92,9 +89,7 @@ func newServer(t testing.TB, cfg Config) *Server {
 	cfg.AdminListen = cmp.Or(cfg.AdminListen, cfg.Listen)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	s, err := New(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	servePage(s, func(http.ResponseWriter, *http.Request) {})
 	return s
 }
@@ -108,9 +103,7 @@ func servePage(s *Server, h http.HandlerFunc) {
 func newTokens(t testing.TB, file string) Tokens {
 	t.Helper()
 	tokens, err := ParseTokens([]byte(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return tokens
 }
 
@@ -183,8 +176,6 @@ func wantMetrics(t *testing.T, s *Server, lines ...string) {
 func last(t *testing.T, s *Server) int64 {
 	t.Helper()
 	id, err := s.cfg.Generator.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return id
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/test/testgen"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // start is the time at which the new generators of the tests start.
@@ -16,14 +17,10 @@ var start = time.Date(2026, time.November, 22, 12, 0, 0, 0, time.UTC)
 func examine(t *testing.T, format string, l bitsalloc.Layout, epoch time.Time, ids ...int64) Report {
 	t.Helper()
 	f, err := ParseFormat(format)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	alloc := testgen.Allocator(t, l, epoch)
 	r, err := Examine(ids, f, alloc, start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return r
 }
 
@@ -88,9 +85,7 @@ func TestReportsWorkersAndRepeats(t *testing.T) {
 	alloc := testgen.Allocator(t, bitsalloc.Default(), time.Time{})
 	id := func(delta, datacenter, worker, sequence int64) int64 {
 		id, err := alloc.Allocate(delta, datacenter, worker, sequence)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		return id
 	}
 	twice := id(200, 1, 7, 3)
@@ -121,9 +116,7 @@ func TestNegativeIDsAreTheNewest(t *testing.T) {
 func parserOf(t *testing.T, name string) *parser {
 	t.Helper()
 	f, err := ParseFormat(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	alloc := testgen.Allocator(t, f.Layout, f.Epoch)
 	return &parser{f, alloc}
 }
@@ -134,9 +127,7 @@ func TestFormatsParse(t *testing.T) {
 	const sonyflake = 123<<24 | 45<<16 | 6789 // units of 10 ms, sequence, machine
 	at := func(text string) time.Time {
 		at, err := time.Parse(time.RFC3339, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		return at
 	}
 	for _, row := range []struct {

@@ -55,9 +55,7 @@ func redisServer(t *testing.T) (*testserver.Server, func(password string) string
 	server := testserver.Redis(t)
 	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
 	defer client.Close()
-	if err := client.ACLSetUser(t.Context(), "ids", "on", ">"+password, "~{uidring}:*", "+@all").Err(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, client.ACLSetUser(t.Context(), "ids", "on", ">"+password, "~{uidring}:*", "+@all").Err())
 	return server, func(password string) string {
 		return at("redis", server.Addr(), "/0?max_retries=1&dial_timeout=1s", password)
 	}
@@ -212,9 +210,7 @@ func use(t *testing.T, s *storeurl.Store) {
 		Assigner: assigner.Leased(s, assigner.LeaseConfig{Window: time.Second, MaxSkew: time.Second}),
 	})
 	_, err := g.NextContext(t.Context())
-	if err := errors.Join(err, g.Close()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, errors.Join(err, g.Close()))
 	rows, err := s.List(t.Context())
 	if err != nil || len(rows) == 0 || rows[0].Version == 0 {
 		t.Errorf("List = %+v, %v, want the row that was used", rows, err)
@@ -336,9 +332,7 @@ func TestOpenNamesTheAllowed(t *testing.T) {
 
 func TestURLsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/COMMAND.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, scheme := range storeurl.Schemes() {
 		if !bytes.Contains(text, []byte("`"+scheme+":")) {
 			t.Errorf("docs/COMMAND.md has no URL that begins with %s:", scheme)

@@ -33,16 +33,12 @@ func newPKI(t *testing.T) string {
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "host"}, NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	cert, errCert := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	private, errKey := x509.MarshalPKCS8PrivateKey(key)
 	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...)
 	file := filepath.Join(t.TempDir(), "pki.pem")
-	if err := errors.Join(errCert, errKey, os.WriteFile(file, text, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, errors.Join(errCert, errKey, os.WriteFile(file, text, 0o600)))
 	return file
 }
 
@@ -133,15 +129,11 @@ func handshake(t *testing.T, pki, format string) error {
 	t.Helper()
 	pair, errPair := tls.LoadX509KeyPair(pki, pki)
 	ca, err := os.ReadFile(pki)
-	if err := errors.Join(err, errPair); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, errors.Join(err, errPair))
 	clients := x509.NewCertPool()
 	clients.AppendCertsFromPEM(ca)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	defer l.Close()
 	s := open(t, strings.Replace(format, "%s", l.Addr().String(), 1), "orders")
 	ctx, cancel := context.WithCancel(t.Context())
