@@ -57,6 +57,11 @@ func (g *Generator) Reserve(n int) (first int64, got int, err error) {
 	return g.path.Reserve(n, g.ring.TakeBlock)
 }
 
+// ReserveContext is [Generator.Reserve], but waits as [Generator.NextContext] does.
+func (g *Generator) ReserveContext(ctx context.Context, n int) (first int64, got int, err error) {
+	return g.path.ReserveContext(ctx, n, g.ring.TakeBlock)
+}
+
 // reject is the refill of the policy Reject: it returns the reason why the ring is empty and wakes
 // the padding goroutine. It returns nil if a padding pass has put blocks meanwhile.
 func (g *Generator) reject(context.Context) error {

@@ -67,17 +67,14 @@ func (g *Generator) NextIDContext(ctx context.Context) (uidring.ID, error) {
 
 // Fill fills dst with new, increasing IDs and returns their number. If it gets fewer than len(dst)
 // it also returns one of the errors of Next; the IDs in dst are valid. It does not wait.
-func (g *Generator) Fill(dst []int64) (int, error) {
-	n := 0
+func (g *Generator) Fill(dst []int64) (n int, err error) {
 	for n < len(dst) {
 		first, got, err := g.claim(int64(len(dst) - n))
 		if err != nil {
 			return n, g.keeper.Rejected(err)
 		}
-		for i := range got {
-			dst[n] = first + i
-			n++
-		}
+		generator.Write(dst[n:n+int(got)], first)
+		n += int(got)
 	}
 	return n, nil
 }
@@ -123,23 +120,21 @@ func (g *Generator) claim(want int64) (first, n int64, err error) {
 func (g *Generator) deltaAt(now time.Time, u *unit, grant *keeper.Grant) (int64, error) {
 	used := max(u.delta, grant.First-1) // earlier holders may have used the deltas below First
 	delta := g.alloc.Delta(now)
-	switch {
-	case delta < used && g.cfg.OnClockBack == GoOn: // only an earlier holder can be ahead of this clock
+	if delta < used && g.clock.goOn { // only an earlier holder can be ahead of this clock
 		delta = used + 1
 		g.clock.raise(g.alloc.Time(delta))
+	}
+	switch {
 	case delta < used:
 		return 0, &ClockBackError{Behind: g.alloc.Time(used).Sub(now)}
 	case delta == used && u.generation != grant.Generation:
 		return 0, ErrSequenceExhausted // IDs increase: another lease may have a smaller worker ID
-	}
-	if delta > g.alloc.MaxDelta() {
+	case delta > g.alloc.MaxDelta():
 		return 0, g.keeper.Exhausted()
-	}
-	if delta > grant.Limit {
+	case delta > grant.Limit:
 		g.keeper.Extend(delta)
 		return 0, g.keeper.Shortage()
-	}
-	if delta >= grant.Half {
+	case delta >= grant.Half:
 		g.keeper.Extend(grant.Limit + 1) // ahead of need, so that a slow store costs nothing
 	}
 	return delta, nil

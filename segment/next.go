@@ -55,6 +55,11 @@ func (g *Generator) Reserve(n int) (first int64, got int, err error) {
 	return g.path.Reserve(n, g.takeBlock)
 }
 
+// ReserveContext is [Generator.Reserve], but waits as [Generator.NextContext] does.
+func (g *Generator) ReserveContext(ctx context.Context, n int) (first int64, got int, err error) {
+	return g.path.ReserveContext(ctx, n, g.takeBlock)
+}
+
 // take returns the next ID of the part whose turn it is, or of another part if that one is empty.
 func (g *Generator) take() (id int64, ok bool) {
 	ok = g.inTurn(func(p *part) bool {

@@ -109,6 +109,11 @@ func (g *Generator) Reserve(n int) (first int64, got int, err error) {
 	return g.take(n)
 }
 
+// ReserveContext is Reserve.
+func (g *Generator) ReserveContext(_ context.Context, n int) (first int64, got int, err error) {
+	return g.Reserve(n)
+}
+
 // Close ends the generator: all calls return [ErrClosed] from then on. It returns nil.
 func (g *Generator) Close() error {
 	g.mu.Lock()

@@ -55,7 +55,7 @@ func TestGeneratorIssuesOneSequenceByAllMethods(t *testing.T) {
 	id4, err4 := g.NextIDContext(t.Context())
 	dst := make([]int64, 2)
 	n, err5 := g.Fill(dst)
-	first, got, err6 := g.Reserve(3)
+	first, got, err6 := g.ReserveContext(t.Context(), 3)
 	last, err7 := g.Next()
 	ids := []int64{id1, id2, int64(id3), int64(id4), dst[0], dst[1], first, last}
 	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7); err != nil || n != 2 || got != 3 || !slices.Equal(ids, []int64{1, 2, 3, 4, 5, 6, 7, 10}) {

@@ -70,14 +70,14 @@ func (p *SlowPath) Fill(dst []int64, takeBlock func(int) (int64, int, bool)) (n 
 		if err != nil {
 			return n, err
 		}
-		write(dst[n:n+got], first)
+		Write(dst[n:n+got], first)
 		n += got
 	}
 	return n, nil
 }
 
-// write fills dst with consecutive numbers, four at a time: one at a time would take twice as long.
-func write(dst []int64, first int64) {
+// Write fills dst with consecutive numbers, four at a time: one at a time would take twice as long.
+func Write(dst []int64, first int64) {
 	for ; len(dst) >= 4; dst, first = dst[4:], first+4 {
 		dst[0], dst[1], dst[2], dst[3] = first, first+1, first+2, first+3
 	}
@@ -98,4 +98,18 @@ func (p *SlowPath) Reserve(n int, takeBlock func(int) (int64, int, bool)) (first
 		}
 	}
 	return 0, 0, nil
+}
+
+// ReserveContext is Reserve, but waits as NextContext does.
+func (p *SlowPath) ReserveContext(ctx context.Context, n int, takeBlock func(int) (int64, int, bool)) (first int64, got int, err error) {
+	if n < 1 {
+		return 0, 0, nil
+	}
+	first, err = p.NextContext(ctx, func() (id int64, ok bool) {
+		if id, got, ok = takeBlock(n); !ok {
+			got = 0
+		}
+		return id, ok
+	})
+	return first, got, err
 }

@@ -36,11 +36,16 @@ func TestReserveReturnsZerosWithoutAnID(t *testing.T) {
 	errEmpty := errors.New("empty")
 	p := generator.SlowPath{
 		Refill:   func(context.Context) error { return errEmpty },
+		Passing:  func(error) bool { return false },
 		Rejected: func(err error) error { return err },
 	}
 	for n, want := range map[int]error{-1: nil, 0: nil, 1: errEmpty} {
-		if first, got, err := p.Reserve(n, func(int) (int64, int, bool) { return 7, 7, false }); first != 0 || got != 0 || err != want {
+		none := func(int) (int64, int, bool) { return 7, 7, false }
+		if first, got, err := p.Reserve(n, none); first != 0 || got != 0 || err != want {
 			t.Errorf("Reserve(%d) = %d, %d, %v, want zeros and %v", n, first, got, err, want)
+		}
+		if first, got, err := p.ReserveContext(t.Context(), n, none); first != 0 || got != 0 || err != want {
+			t.Errorf("ReserveContext(%d) = %d, %d, %v, want zeros and %v", n, first, got, err, want)
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/testgen"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -104,7 +105,7 @@ func signsInAndDecodes(t *testing.T, browser context.Context) {
 	p.await(live + " && " + shown + " && document.getElementById('sign-in').hidden && document.activeElement.id === 'main'")
 
 	number, err := testgen.Allocator(t, bitsalloc.Default(), time.Time{}).Allocate(12_345_678, 21, 131_000, 8_000)
-	must(t, err)
+	testkit.Must(t, err)
 	id := uidring.ID(number)
 	p.decode(" " + id.String() + " ")
 	p.await("!document.getElementById('decoded').hidden")
@@ -159,7 +160,7 @@ func severalServers(t *testing.T, browser context.Context) {
 	}
 	const segmentRows = "[...document.querySelectorAll('#segments-body tr')].map((row) => row.innerText.replaceAll('\\t', ' | ')).join(', ')"
 	p.await(segmentRows + " === 'invoices | not used yet | 0 | –, orders | not used yet | 0 | –'")
-	if _, err := s.segments.All()[1].NextContext(t.Context()); err != nil {
+	if _, _, err := s.segments.All()[1].ReserveContext(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	p.await(segmentRows + " === 'invoices | not used yet | 0 | –, orders | 1 | 1,999 | 1,000'")

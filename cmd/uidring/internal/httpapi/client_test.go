@@ -16,7 +16,7 @@ func TestSettingsReportAllMistakesAtOnce(t *testing.T) {
 	settings := Settings{AllowedHosts: []string{"http://ids"}, Rate: -1, Burst: -2}
 	want := `allowed-host "http://ids", allowed: names of hosts without scheme and port, or * for any
 rate -1, allowed: 0 (no limit) to 2147483647
-burst -2, allowed: 0 (the default) or more`
+burst -2, allowed: 0 (the default), or more with a rate`
 	if err := settings.Check(); err == nil || err.Error() != want {
 		t.Errorf("Check:\n%v\nwant:\n%s", err, want)
 	}

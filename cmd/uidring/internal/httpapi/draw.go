@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -90,15 +92,18 @@ func parameters(r *http.Request, known ...string) (url.Values, *problem) {
 	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return nil, badRequest.because("The query of the URL cannot be parsed.")
+		return nil, badRequest.because("The query of the URL cannot be parsed: %v.", err)
 	}
-	for name, values := range query {
-		switch {
-		case !slices.Contains(known, name):
-			return nil, badRequest.because("The query has an unknown parameter, allowed: %s.", cmp.Or(strings.Join(known, ", "), "none"))
-		case len(values) > 1:
-			return nil, badRequest.because("Parameter %s is given %d times, allowed: once.", name, len(values))
+	var wrong []string
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		if !slices.Contains(known, name) {
+			wrong = append(wrong, fmt.Sprintf("The query has the unknown parameter %q, allowed: %s.", excerpt(name), cmp.Or(strings.Join(known, ", "), "none")))
+		} else if n := len(query[name]); n > 1 {
+			wrong = append(wrong, fmt.Sprintf("Parameter %s is given %d times, allowed: once.", name, n))
 		}
+	}
+	if wrong != nil {
+		return nil, badRequest.because("%s", strings.Join(wrong, " "))
 	}
 	return query, nil
 }
@@ -106,13 +111,13 @@ func parameters(r *http.Request, known ...string) (url.Values, *problem) {
 // An issuer issues IDs: the generator, or a segment.
 type issuer interface {
 	Reserve(n int) (first int64, got int, err error)
-	NextContext(ctx context.Context) (int64, error)
+	ReserveContext(ctx context.Context, n int) (first int64, got int, err error)
 }
 
 // A supply is an issuer and its last shortage.
 type supply struct {
 	issuer   issuer
-	passing  error // the error of Reserve that a request waits for
+	noLease  error // the error of Reserve with which requests are not charged to the pace
 	pace     *pace
 	shortage atomic.Pointer[shortage] // nil: the last request got its IDs
 	refusal  atomic.Pointer[shortage] // of the last request that got none; nil: each got its IDs
@@ -129,28 +134,48 @@ type shortage struct {
 // is down, clients must not wait longer: they can ask another server.
 const longestWait = 500 * time.Millisecond
 
+// A patience is a context that ends longestWait after the first call of Done: a request that need not
+// wait has no timer.
+type patience struct {
+	context.Context
+	cancel context.CancelFunc
+}
+
+// Done is called by a request that has to wait.
+func (p *patience) Done() <-chan struct{} {
+	if p.cancel == nil {
+		p.Context, p.cancel = context.WithTimeout(p.Context, longestWait)
+	}
+	return p.Context.Done()
+}
+
+func (p *patience) end() {
+	if p.cancel != nil {
+		p.cancel()
+	}
+}
+
 // reserve takes all n IDs before draw writes the first: after a shortage the answer can still be a
 // problem. The request has begun at now.
 func (s *supply) reserve(ctx context.Context, b *batch, n int, now time.Time) error {
-	var patient context.Context // from the first shortage on
+	patient := &patience{Context: ctx}
+	defer patient.end()
 	b.spans = b.spans[:0]
 	// Without a lease the generator issues no IDs: do not charge requests. Its own MaxAhead bounds
 	// the requests that find the lease again.
-	if short := s.shortage.Load(); short == nil || !errors.Is(short.err, s.passing) {
+	if short := s.shortage.Load(); short == nil || !errors.Is(short.err, s.noLease) {
 		if err := s.pace.spend(n, now); err != nil {
 			return err
 		}
 	}
 	for n > 0 {
-		first, got, err := s.issuer.Reserve(n)
-		if errors.Is(err, s.passing) && s.shortage.Load() == nil { // else an earlier request has waited in vain
-			if patient == nil {
-				var cancel context.CancelFunc
-				patient, cancel = context.WithTimeout(ctx, longestWait)
-				defer cancel()
-			}
-			got = 1
-			first, err = s.issuer.NextContext(patient)
+		var first int64
+		var got int
+		var err error
+		if s.shortage.Load() == nil {
+			first, got, err = s.issuer.ReserveContext(patient, n)
+		} else { // an earlier request has waited in vain
+			first, got, err = s.issuer.Reserve(n)
 		}
 		if err != nil {
 			if ctx.Err() == nil { // a client that disconnected while it waited proves no shortage

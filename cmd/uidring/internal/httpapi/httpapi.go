@@ -25,7 +25,6 @@ import (
 
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
-	"github.com/uidring/uidring/segment"
 )
 
 // largestBatch is the largest number of IDs per request. openapi.json repeats it.
@@ -64,7 +63,7 @@ func (s *Settings) Check() error {
 		check(name == "*" || hostName.MatchString(name), "allowed-host %q, allowed: names of hosts without scheme and port, or * for any", name)
 	}
 	check(s.Rate >= 0 && s.Rate <= math.MaxInt32, "rate %v, allowed: 0 (no limit) to %d", s.Rate, math.MaxInt32)
-	check(s.Burst >= 0, "burst %d, allowed: 0 (the default) or more", s.Burst)
+	check(s.Burst == 0 || s.Burst > 0 && s.Rate > 0, "burst %d, allowed: 0 (the default), or more with a rate", s.Burst)
 	return errors.Join(errs...)
 }
 
@@ -124,7 +123,7 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, batch: largestBatch, segments: make(map[string]*supply),
-		supply: supply{issuer: cfg.Generator, passing: cached.ErrLeaseExhausted, pace: newPace(cfg)},
+		supply: supply{issuer: cfg.Generator, noLease: cached.ErrLeaseExhausted, pace: newPace(cfg)},
 	}
 	s.batches.New = func() any { return &batch{buf: make([]byte, 0, chunk)} }
 	if cfg.Rate > 0 && cfg.Burst == 0 {
@@ -134,7 +133,7 @@ func New(cfg Config) (*Server, error) {
 		s.batch = min(s.batch, cfg.Burst)
 	}
 	for _, each := range cfg.Segments.All() {
-		s.segments[each.Name()] = &supply{issuer: each, passing: segment.ErrEmpty, pace: new(pace)}
+		s.segments[each.Name()] = &supply{issuer: each, pace: new(pace)}
 	}
 	var err error
 	if s.metrics, err = newMetrics(cfg); err != nil {

@@ -27,6 +27,9 @@ func TestProblemOfEachErrorOfTheGenerator(t *testing.T) {
 		"too-far-ahead":  {newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, MaxAhead: time.Hour}), 503, "1"},
 	} {
 		s := newServer(t, Config{Generator: row.g})
+		if name == "none-ready" { // else the request waits
+			s.shortage.Store(&shortage{cached.ErrEmpty, time.Now()})
+		}
 		w := call(s, "/v1/ids?n=100000") // more than the small formats have: IDs drawn before the error are spent
 		wantProblem(t, w, name, name)
 		if w.Code != row.status || w.Header().Get("Retry-After") != row.retry {
@@ -75,14 +78,14 @@ func TestPanicIsLoggedAndNotShown(t *testing.T) {
 	wantMetrics(t, s, `uidring_http_requests_total{code="500",route="/"} 1`, `uidring_http_requests_total{code="200",route="/assets/"} 1`)
 }
 
-// The page takes no place from clients, nor clients from the page.
+// Clients, strangers and the page take no place from each other.
 func TestLimitOfRequestsUnderWay(t *testing.T) {
 	s := newServer(t, Config{})
-	api, page := []string{"/v1/id", "/v1/ids?n=10", "/v1/parse/5", "/openapi.json"}, []string{"/", "/assets/a", "/nowhere"}
+	api, open, page := []string{"/v1/id", "/v1/ids?n=10", "/v1/parse/5"}, []string{"/openapi.json"}, []string{"/", "/assets/a", "/nowhere"}
 	for _, tt := range []struct {
 		places          *places
 		refused, served []string
-	}{{s.routes.places, api, page}, {s.admin.places, page, api}} {
+	}{{s.routes.places, api, append(open, page...)}, {s.routes.open, open, append(api, page...)}, {s.admin.open, page, append(api, open...)}} {
 		tt.places.under.Store(mostRequests - 1)
 		if w := call(s, tt.refused[0]); w.Code != 200 {
 			t.Errorf("%s: %d in the last place, want 200", tt.refused[0], w.Code)

@@ -33,7 +33,7 @@ func newSegments(t *testing.T, dir string) *segments.Set {
 func begunSegments(t *testing.T) *segments.Set {
 	t.Helper()
 	set := newSegments(t, t.TempDir())
-	if id, err := set.All()[0].NextContext(t.Context()); err != nil || id != 1 {
+	if id, _, err := set.All()[0].ReserveContext(t.Context(), 1); err != nil || id != 1 {
 		t.Fatalf("the first ID is %d, %v; want 1", id, err)
 	}
 	return set
@@ -43,9 +43,7 @@ func begunSegments(t *testing.T) *segments.Set {
 func usedUp(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := segment.Recover(t.Context(), folder(dir), "orders", math.MaxInt64-10); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, segment.Recover(t.Context(), folder(dir), "orders", math.MaxInt64-10))
 	return dir
 }
 
@@ -111,9 +109,7 @@ func TestSegmentWithoutItsStore(t *testing.T) {
 	}
 	wantReady(t, s, "")
 	wantMetrics(t, s, `uidring_segment_failed_sources{segment="orders"} 1`)
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Mkdir(dir, 0o700))
 	testkit.Until(t, "an ID", func() bool { return call(s, ordersPath).Code == 200 })
 	s.cfg.Segments.Close()
 	for _, path := range []string{ordersPath, segmentsPath + "unused"} { // one begun, one without a request before

@@ -35,6 +35,24 @@ func (s *Segment) Name() string { return s.cfg.Name }
 // Reserve is the method of segment.Generator. It returns segment.ErrEmpty until the generator has
 // its first range.
 func (s *Segment) Reserve(n int) (first int64, got int, err error) {
+	return s.take(func(g *segment.Generator) (int64, int, error) { return g.Reserve(n) })
+}
+
+// ReserveContext is the method of segment.Generator. It waits for the first attempt to make the
+// generator, but not for later ones.
+func (s *Segment) ReserveContext(ctx context.Context, n int) (first int64, got int, err error) {
+	if s.state.Load() == nil {
+		s.begin()
+		select {
+		case <-s.answered:
+		case <-ctx.Done():
+			return 0, 0, fmt.Errorf("%w: %w", segment.ErrEmpty, ctx.Err())
+		}
+	}
+	return s.take(func(g *segment.Generator) (int64, int, error) { return g.ReserveContext(ctx, n) })
+}
+
+func (s *Segment) take(reserve func(*segment.Generator) (int64, int, error)) (first int64, got int, err error) {
 	b := s.state.Load()
 	if b == nil {
 		s.begin()
@@ -43,30 +61,10 @@ func (s *Segment) Reserve(n int) (first int64, got int, err error) {
 	if b.err != nil {
 		return 0, 0, b.err
 	}
-	if first, got, err = b.generator.Reserve(n); err == nil {
+	if first, got, err = reserve(b.generator); err == nil {
 		s.issued(first + int64(got) - 1)
 	}
 	return first, got, err
-}
-
-// NextContext is the method of segment.Generator. It waits for the first attempt to make the
-// generator, but not for later ones.
-func (s *Segment) NextContext(ctx context.Context) (int64, error) {
-	s.begin()
-	select {
-	case <-s.answered:
-	case <-ctx.Done():
-		return 0, fmt.Errorf("%w: %w", segment.ErrEmpty, ctx.Err())
-	}
-	b := s.state.Load()
-	if b.err != nil {
-		return 0, b.err
-	}
-	id, err := b.generator.NextContext(ctx)
-	if err == nil {
-		s.issued(id)
-	}
-	return id, err
 }
 
 // begin starts the generator, unless that was done before.
