@@ -41,7 +41,8 @@ type route struct {
 type routes struct {
 	server  *Server
 	guard   *guard
-	places  *places           // of all routes but a few
+	places  *places           // of the routes that issue or parse IDs
+	open    *places           // of routes without a token: a stranger takes no place from a client
 	exact   map[string]*route // by path
 	below   map[string]*route // by the first two parts of a longer path, such as /v1/parse/
 	unknown *route
@@ -93,12 +94,12 @@ func (s *Server) newRoutes() {
 
 // commonRoutes returns the routes that both listeners have: the page needs some of the API.
 func (s *Server) commonRoutes(address string) routes {
-	t := routes{server: s, guard: newGuard(s.cfg, address), places: &places{most: mostRequests},
+	t := routes{server: s, guard: newGuard(s.cfg, address), places: &places{most: mostRequests}, open: &places{most: mostRequests},
 		exact: make(map[string]*route), below: make(map[string]*route)}
 	t.add("/v1/id", route{handle: s.id, places: t.places, draws: true})
 	t.add(parsePath+"{id}", route{handle: s.parse, places: t.places})
-	t.add("/openapi.json", route{handle: adapt(http.HandlerFunc(describe)), places: t.places, open: true})
-	t.unknown = t.complete("unknown", route{handle: unknownPath, places: t.places, open: true})
+	t.add("/openapi.json", route{handle: adapt(http.HandlerFunc(describe)), places: t.open, open: true})
+	t.unknown = t.complete("unknown", route{handle: unknownPath, places: t.open, open: true})
 	return t
 }
 
@@ -107,7 +108,7 @@ func (s *Server) commonRoutes(address string) routes {
 // Call it before the first request.
 func (s *Server) ServePage(handlers map[string]http.Handler) {
 	for path, handler := range handlers {
-		r, name := route{handle: adapt(handler), places: s.admin.places, open: true}, path
+		r, name := route{handle: adapt(handler), places: s.admin.open, open: true}, path
 		switch {
 		case path == "/events":
 			r = route{handle: s.stream(handler), places: &places{most: mostViewers}}

@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -86,6 +87,13 @@ const alphanumeric = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 
 // Len returns the number of tokens.
 func (t Tokens) Len() int { return len(t.known) }
+
+// Shares reports whether t and other have a token in common.
+func (t Tokens) Shares(other Tokens) bool {
+	return slices.ContainsFunc(t.known, func(a token) bool {
+		return slices.ContainsFunc(other.known, func(b token) bool { return a.hash == b.hash })
+	})
+}
 
 // String returns the number of tokens, and no secrets.
 func (t Tokens) String() string { return fmt.Sprintf("tokens: %d", t.Len()) }
