@@ -114,11 +114,11 @@ func TestExitCode2IsOneLineOfUsage(t *testing.T) {
 // TestExitCodesStayTheSame compares with numbers: unit files and scripts rely on them.
 func TestExitCodesStayTheSame(t *testing.T) {
 	unit, err := os.ReadFile("../../../../docs/operations/uidring.service")
-	if err != nil || !bytes.Contains(unit, []byte("\nRestartPreventExitStatus=2\n")) {
+	if err != nil || !bytes.Contains(unit, []byte("\nRestartPreventExitStatus=64\n")) {
 		t.Errorf("uidring.service, %v: systemd would start a server with invalid settings again", err)
 	}
 	for code, err := range map[int]error{
-		0: nil, 1: errReported, 2: usageError{errors.New("rate")}, 3: errUnconfirmed, 4: errNotAbove, 130: context.Canceled,
+		0: nil, 1: errReported, 3: errUnconfirmed, 4: errNotAbove, 64: usageError{errors.New("rate")}, 130: context.Canceled,
 	} {
 		s := &streams{err: io.Discard}
 		if got := s.exit(err); got != code {

@@ -14,9 +14,9 @@ import (
 const (
 	exitOK          = 0
 	exitFailure     = 1
-	exitUsage       = 2
 	exitUnconfirmed = 3
 	exitNotAbove    = 4
+	exitUsage       = 64  // EX_USAGE of sysexits.h; 2 is a crash of a Go program
 	exitInterrupted = 130 // 128 + SIGINT, as in a shell
 )
 

@@ -19,6 +19,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/cmd/uidring/internal/daemon"
+	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 )
 
 const serveLong = `serve serves IDs over HTTP until a signal ends it. docs/SERVICE.md describes its API, docs/SERVING.md how to run it.
@@ -105,7 +106,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, log io.Writer) error {
 	f.config.Logger = f.logger(log)
 	process, errNew := daemon.New(f.config)
 	switch err = errors.Join(err, errNew); {
-	case errors.Is(err, context.DeadlineExceeded): // Open logs in to an etcd with a user
+	case errors.Is(err, storeurl.ErrNoLogin):
 		return err
 	case err != nil:
 		return usageError{err}

@@ -82,9 +82,12 @@ func TestServeRefusesMistakesAsUsage(t *testing.T) {
 	if strings.Count(text, "\n") != 1 || strings.Contains(text, "geheim") {
 		t.Errorf("want one line without the password, got %s", text)
 	}
+	if code, _, stderr := run(t, "", "serve", "--store=nats://127.0.0.1:1/ids"); code != exitFailure || !strings.Contains(stderr, "cannot log in") {
+		t.Errorf("exit code %d, want %d, so that another start may follow: %s", code, exitFailure, stderr)
+	}
 }
 
-func TestServeEndsWithCode2WhereTheStoreHasAnotherLayout(t *testing.T) {
+func TestServeEndsAsUsageWhereTheStoreHasAnotherLayout(t *testing.T) {
 	url := sqlite(t)
 	generator(t, url, "holder", time.Minute)
 	code, _, stderr := run(t, "", "serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0")

@@ -12,8 +12,9 @@ import (
 
 func TestConfigMistakes(t *testing.T) {
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "tokens"), "edge "+leaseToken)
-	tokens := filepath.Join(dir, "tokens")
+	tokens, others := filepath.Join(dir, "tokens"), filepath.Join(dir, "others")
+	write(t, tokens, "edge "+leaseToken)
+	write(t, others, "edge x"+leaseToken)
 	leases := func(names string) func(*Config) {
 		return func(c *Config) { c.TokenFile, c.Leases = tokens, strings.Split(names, ",") }
 	}
@@ -48,7 +49,8 @@ func TestConfigMistakes(t *testing.T) {
 		{leases("a b"), `^leases: leasestore: namespace "a b", allowed: 1 to 64`},
 		{leases("a"), "^leases without lease-tokens, allowed: on an address of this host only"},
 		{func(c *Config) { c.LeaseTokenFile = tokens }, "^lease-tokens without leases, allowed: both"},
-		{func(c *Config) { leases("a")(c); c.LeaseTokenFile = tokens }, ""},
+		{func(c *Config) { leases("a")(c); c.LeaseTokenFile = others }, ""},
+		{func(c *Config) { leases("a")(c); c.LeaseTokenFile = tokens }, "^lease-tokens: a token is both in tokens and in lease-tokens, allowed: in one of them$"},
 		{func(c *Config) { c.Leases = []string{"a"} }, ""},
 		{func(c *Config) { c.Leases, c.Listen, c.Insecure = []string{"a"}, ":0", true }, ""},
 		{func(c *Config) { c.Leases, c.StoreURL = []string{"test", "b"}, "file://"+dir }, `^leases has "b", allowed: "test" alone`},

@@ -56,21 +56,23 @@ func New(cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, logger: cfg.Logger, ending: make(chan struct{})}
 	err := cfg.check()
 	load := func(f *watchedFile) {
-		err = errors.Join(err, f.load(s.logger))
+		contents, errRead := f.read()
+		err = errors.Join(err, f.load(s.logger, contents, errRead))
 		s.files = append(s.files, f)
 	}
-	var f *watchedFile
 	if cfg.CertFile != "" && cfg.KeyFile != "" {
+		var f *watchedFile
 		f, s.certificate = newCertificate(cfg.CertFile, cfg.KeyFile)
 		load(f)
 	}
+	tokens, leaseTokens := new(atomic.Pointer[httpapi.Tokens]), new(atomic.Pointer[httpapi.Tokens])
 	if cfg.TokenFile != "" {
-		f, s.tokens = newTokens("tokens", cfg.TokenFile)
-		load(f)
+		s.tokens = tokens
+		load(newTokens("tokens", cfg.TokenFile, tokens, leaseTokens))
 	}
 	if cfg.LeaseTokenFile != "" {
-		f, s.leaseTokens = newTokens("lease-tokens", cfg.LeaseTokenFile)
-		load(f)
+		s.leaseTokens = leaseTokens
+		load(newTokens("lease-tokens", cfg.LeaseTokenFile, leaseTokens, tokens))
 	}
 	var errStore error
 	s.store, errStore = storeurl.Open(cfg.StoreURL, cfg.Namespace)

@@ -31,21 +31,24 @@ type watchedFile struct {
 	use func(contents [][]byte) (description string, err error)
 
 	description string
-	used        [][]byte // the contents that load last read, valid or not
+	used        [][]byte // the last contents of load, valid or not
 	looked      [][]byte // the contents at the last look
 }
 
-// newTokens returns the tokens of a file, which a setting names.
-func newTokens(setting, file string) (*watchedFile, *atomic.Pointer[httpapi.Tokens]) {
-	current := new(atomic.Pointer[httpapi.Tokens])
+// newTokens watches a file of tokens, which a setting names. Tokens of the other kind are rejected:
+// a client for IDs must not change leases.
+func newTokens(setting, file string, current, other *atomic.Pointer[httpapi.Tokens]) *watchedFile {
 	return &watchedFile{name: setting, files: []string{file}, secret: file, use: func(contents [][]byte) (string, error) {
 		tokens, err := httpapi.ParseTokens(contents[0])
+		if o := other.Load(); err == nil && o != nil && tokens.Shares(*o) {
+			err = errors.New("a token is both in tokens and in lease-tokens, allowed: in one of them")
+		}
 		if err != nil {
 			return "", err
 		}
 		current.Store(&tokens)
 		return tokens.String(), nil
-	}}, current
+	}}
 }
 
 // newCertificate returns a certificate of two PEM files: the first has the certificate and its
@@ -66,11 +69,11 @@ func newCertificate(cert, key string) (*watchedFile, *atomic.Pointer[tls.Certifi
 	}}, current
 }
 
-// load reads the files, and warns if other users of the host can read or change the secret one. It
-// does not reject that file: Kubernetes mounts secrets with mode 0644.
-func (f *watchedFile) load(logger *slog.Logger) (err error) {
-	if f.used, err = f.read(); err == nil {
-		f.description, err = f.use(f.used)
+// load puts contents into use unless there is an error of read. It warns if other users of the host
+// can read or change the secret file, but does not reject it: Kubernetes mounts secrets with mode 0644.
+func (f *watchedFile) load(logger *slog.Logger, contents [][]byte, err error) error {
+	if f.used = contents; err == nil {
+		f.description, err = f.use(contents)
 	}
 	info, errStat := os.Stat(f.secret)
 	if errStat == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o006 != 0 {
@@ -86,13 +89,13 @@ func (f *watchedFile) load(logger *slog.Logger) (err error) {
 // refresh loads the files if asked is true, as on SIGHUP, or if they have changed before the last
 // look: a certificate and its key are two files, which change one after the other.
 func (f *watchedFile) refresh(asked bool, logger *slog.Logger) {
-	contents, _ := f.read()
+	contents, err := f.read()
 	settled := slices.EqualFunc(contents, f.looked, slices.Equal)
 	f.looked = contents
 	if !asked && (!settled || slices.EqualFunc(contents, f.used, slices.Equal)) {
 		return
 	}
-	if err := f.load(logger); err != nil {
+	if err := f.load(logger, contents, err); err != nil {
 		logger.Warn(f.name+" not loaded, the old contents stay in use", "files", f.files, "error", err)
 		return
 	}

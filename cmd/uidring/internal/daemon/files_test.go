@@ -30,7 +30,8 @@ func TestWatchedFileKeepsItsValueAndReportsMistakesOnce(t *testing.T) {
 		value = string(contents[0])
 		return "the number " + value, nil
 	}}
-	must(t, f.load(slog.New(slog.DiscardHandler)))
+	first, err := f.read()
+	testkit.Must(t, f.load(slog.New(slog.DiscardHandler), first, err))
 	for _, tt := range []struct {
 		name     string
 		contents string // "-": no file
@@ -49,9 +50,9 @@ func TestWatchedFileKeepsItsValueAndReportsMistakesOnce(t *testing.T) {
 		{"a fourth that others can change", "4", 0o602, false, "4", "other users of this host can read or change a secret file"},
 	} {
 		write(t, path, tt.contents)
-		must(t, os.Chmod(path, tt.mode))
+		testkit.Must(t, os.Chmod(path, tt.mode))
 		if tt.contents == "-" {
-			must(t, os.Remove(path))
+			testkit.Must(t, os.Remove(path))
 		}
 		var log bytes.Buffer
 		logger := slog.New(slog.NewTextHandler(&log, nil))
@@ -71,7 +72,7 @@ func TestWatchedFileKeepsItsValueAndReportsMistakesOnce(t *testing.T) {
 func replace(t *testing.T, path, text string) {
 	t.Helper()
 	write(t, path+".new", text)
-	must(t, os.Rename(path+".new", path))
+	testkit.Must(t, os.Rename(path+".new", path))
 }
 
 func TestCertificateIsReplacedUnderLoad(t *testing.T) {
@@ -88,7 +89,7 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 	trust := trusting(cert1 + cert2 + expired)
 	serial := func() int64 { // of the certificate that a new connection gets
 		conn, err := tls.Dial("tcp", r.address, trust)
-		must(t, err)
+		testkit.Must(t, err)
 		defer conn.Close()
 		return conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
 	}
@@ -119,7 +120,7 @@ func TestCertificateIsReplacedUnderLoad(t *testing.T) {
 		replace(t, cfg.CertFile, step.cert)
 		replace(t, cfg.KeyFile, step.key)
 		if step.hangup {
-			must(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
+			testkit.Must(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
 		}
 		testkit.Until(t, step.refused, func() bool {
 			record := log.find("certificate not loaded, the old contents stay in use")

@@ -271,7 +271,7 @@ func newHTTPServer(handler http.Handler, encrypted bool, logger *slog.Logger) *h
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, SendPingTimeout: idleTimeout / 4},
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams, SendPingTimeout: idleTimeout / 4, WriteByteTimeout: writeTimeout},
 		ErrorLog:          log.New(&errorLog{logger}, "", 0),
 
 		DisableGeneralOptionsHandler: true, // the handler refuses OPTIONS *, too
