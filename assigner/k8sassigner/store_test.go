@@ -20,6 +20,7 @@ import (
 	"github.com/uidring/uidring/assigner/k8sassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -54,7 +55,7 @@ func TestStore(t *testing.T) {
 func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	stores.Fail(t, k8sassigner.LeaseStore(k8sassigner.Cluster{}, ""), "Client is required", `URL ""`, `Namespace ""`, `namespace ""`)
 	cluster := k8sassigner.Cluster{Client: http.DefaultClient, URL: "https://me:hunter2@host", Namespace: "Ids"}
-	stores.Fail(t, k8sassigner.LeaseStore(cluster, "a/b"), `URL "https://me:xxxxx@host"`, `Namespace "Ids", allowed: the name of a Kubernetes namespace`, `namespace "a/b", allowed: 1 to 64`)
+	stores.Fail(t, k8sassigner.LeaseStore(cluster, "a/b"), `URL "https://xxxxx@host"`, `Namespace "Ids", allowed: the name of a Kubernetes namespace`, `namespace "a/b", allowed: 1 to 64`)
 }
 
 func TestInClusterOutsideAPodIsAnError(t *testing.T) {
@@ -185,9 +186,7 @@ func TestLeaseObjectsShowTheirRows(t *testing.T) {
 				RenewTime                              time.Time
 			}
 		}
-		if err := json.Unmarshal(text, &l); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, json.Unmarshal(text, &l))
 		late := l.Spec.RenewTime.Add(time.Duration(l.Spec.LeaseDurationSeconds) * time.Second).Sub(held.Expires)
 		switch {
 		case name != heldName && (l.Spec.HolderIdentity != "" || !l.Spec.RenewTime.IsZero()):
@@ -227,9 +226,7 @@ func check(t *testing.T, files ...string) {
 func rules(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	_, rest, _ := strings.Cut(string(text), "\nrules:\n")
 	granted, _, found := strings.Cut(rest, "---\n")
 	if !found {

@@ -10,6 +10,9 @@ import (
 
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
+	policy "k8s.io/api/policy/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -61,8 +64,16 @@ func checkManifests(files []string, secured bool) error {
 		errs = append(errs, err)
 		for _, object := range objects {
 			fmt.Printf("%s: %T\n", file, object)
-			if deployment, ok := object.(*apps.Deployment); ok && secured {
-				errs = append(errs, restricted(deployment.Spec.Template))
+			switch o := object.(type) {
+			case *apps.Deployment:
+				if secured {
+					errs = append(errs, restricted(o.Spec.Template))
+				}
+				for _, spread := range o.Spec.Template.Spec.TopologySpreadConstraints {
+					errs = append(errs, selects(spread.LabelSelector, o.Spec.Template.Labels))
+				}
+			case *policy.PodDisruptionBudget:
+				errs = append(errs, selects(o.Spec.Selector, map[string]string{"app.kubernetes.io/name": "uidring"}))
 			}
 		}
 	}
@@ -81,4 +92,13 @@ func restricted(pod core.PodTemplateSpec) error {
 		return fmt.Errorf("profile restricted: %s", result.ForbiddenDetail())
 	}
 	return nil
+}
+
+// selects wants a selector that selects pods with these labels: a missing one selects none.
+func selects(selector *meta.LabelSelector, pod labels.Set) error {
+	s, err := meta.LabelSelectorAsSelector(selector)
+	if err == nil && !s.Matches(pod) {
+		err = fmt.Errorf("selector %v: it does not select pods with %v", s, pod)
+	}
+	return err
 }
