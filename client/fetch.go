@@ -12,10 +12,12 @@ import (
 
 // fetch draws a batch of IDs from a server.
 func (c *Client) fetch(s *server) ([]block, error) {
-	request, err := http.NewRequestWithContext(c.ctx, http.MethodGet, s.url, nil)
+	// A cache may answer a GET again, even against its headers: all processes would get those IDs.
+	request, err := http.NewRequestWithContext(c.ctx, http.MethodPost, s.url, nil)
 	if err != nil {
 		return nil, err
 	}
+	request.Header["Idempotency-Key"] = nil // not sent; net/http tries again if the server has closed the connection
 	request.Header.Set("Accept", "application/json")
 	if c.cfg.Token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.cfg.Token)

@@ -218,8 +218,8 @@ function shuffle(list) {
 async function draw(fetch, server, batch, token, signal) {
   const headers = { Accept: "application/json" };
   if (token !== undefined) headers.Authorization = `Bearer ${token}`;
-  // A redirect to another host must not get the token.
-  const answer = await fetch(server.url, { headers, signal, redirect: "manual" });
+  // A cache may answer a GET again, even against its headers. A redirect to another host must not get the token.
+  const answer = await fetch(server.url, { method: "POST", headers, signal, redirect: "manual" });
   const body = await read(answer, 65_536 + 64 * batch);
   if (answer.status !== 200) throw problem(server.name, answer, body);
   return parse(body, batch);

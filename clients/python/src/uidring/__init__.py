@@ -154,7 +154,7 @@ class Client:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise Unavailable(wait, {s.name: s.error for s in self._servers if s.error is not None})
-                self._changed.wait(left)
+                self._changed.wait(min(left, threading.TIMEOUT_MAX))
 
     def __iter__(self) -> Iterator[int]:
         return self
@@ -280,11 +280,11 @@ def _check(
         mistakes.append("token is empty or has characters that no token has")
     if segment is not None and not re.fullmatch("[0-9A-Za-z._-]{1,64}", segment):
         mistakes.append("segment is not a name of 1 to 64 letters, digits, dots, underscores and hyphens")
-    if not 1 <= batch <= _LARGEST_BATCH:
+    if not isinstance(batch, int) or not 1 <= batch <= _LARGEST_BATCH:
         mistakes.append(f"batch is {batch}, allowed: 1 to {_LARGEST_BATCH}")
     for name, value in {"timeout": timeout, "max_age": max_age}.items():
-        if not value > 0:
-            mistakes.append(f"{name} is {value}, allowed: more than 0 seconds")
+        if not 0 < value <= threading.TIMEOUT_MAX:
+            mistakes.append(f"{name} is {value}, allowed: more than 0 seconds, up to {threading.TIMEOUT_MAX:.0f}")
     if not wait >= 0:
         mistakes.append(f"wait is {wait}, allowed: 0 seconds or more")
     if mistakes:
@@ -400,7 +400,8 @@ class _Server:
         if connection.sock:
             connection.sock.settimeout(self._timeout)
         try:
-            connection.request("GET", self._target, headers=self._headers)
+            # A cache may answer a GET again, even against its headers.
+            connection.request("POST", self._target, headers=self._headers)
             answer = connection.getresponse()
             body = answer.read(65536 + 64 * self._batch)
             if not answer.isclosed():

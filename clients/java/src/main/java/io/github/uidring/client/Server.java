@@ -38,6 +38,7 @@ final class Server {
         name = url.replaceAll("/+$", "");
         String path = options.segment == null ? "/v1/ids" : "/v1/segments/" + options.segment;
         HttpRequest.Builder builder = HttpRequest.newBuilder(URI.create(name + path + "?form=ranges&n=" + options.batch))
+            .POST(HttpRequest.BodyPublishers.noBody()) // a cache may answer a GET again, even against its headers
             .header("Accept", "text/plain")
             .version(HttpClient.Version.HTTP_1_1) // a request that times out closes its connection
             .timeout(options.timeout);
