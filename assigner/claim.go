@@ -31,13 +31,9 @@ func (c *claim) run() (l *lease, err error) {
 	if c.bounds, err = c.look(c.ctx); err != nil {
 		return nil, err
 	}
-	if faults := c.status.Faults; len(faults) > 0 {
-		c.cfg.Logger.Warn("assigner: the store may forget acknowledged changes", "faults", faults)
-	}
 	if err := c.loadMeta(); err != nil {
 		return nil, err
 	}
-	c.compareNamespaces()
 	if c.source != nil {
 		if err := c.reserve(); err != nil {
 			return nil, err
@@ -91,8 +87,8 @@ func (c *claim) none(nearest int64) error {
 		return passing{fmt.Errorf("%w: the fences of all free worker IDs are more than %v ahead; wait for the clock, set MaxAhead in the generators, "+
 			"or raise MaxLead", ErrWorkerAheadOfClock, c.lead()), after}
 	}
-	return passing{fmt.Errorf("%w: all %d have been given out, and none is free; wait until one is released, or use a layout with more "+
-		"worker bits, in another namespace and with another DatacenterID or Epoch", ErrWorkersExhausted,
+	return passing{fmt.Errorf("%w: all %d have been given out, and none is free; wait until one is released, or use another namespace "+
+		"with another DatacenterID; IDs of a layout with more worker bits need new tables, since they can be equal to the old ones", ErrWorkersExhausted,
 		c.domain.MaxWorkerID()-c.cfg.FirstWorkerID+1), time.Second}
 }
 
@@ -106,8 +102,9 @@ const (
 )
 
 // free returns expired rows, and last the next worker ID that was never given out, or an error if
-// there are none. While there are new worker IDs, Auto takes only spares, of the first rows. Other
-// claims read more rows when all rows that they have read are unusable.
+// there are none. While there are new worker IDs, Auto takes only spares, of the first rows, and no
+// claim takes a row that needs a quarantine if a new worker ID needs none. Other claims read more
+// rows when all rows that they have read are unusable.
 func (c *claim) free() ([]leasestore.Row, error) {
 	for n := listed; ; n *= 8 {
 		rows, err := c.store.Expired(c.ctx, n)
@@ -136,7 +133,8 @@ func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row, nearest 
 	nearest = math.MaxInt64
 	for _, row := range rows {
 		switch {
-		case row.Expires.After(c.status.Now), row.WorkerID > min(c.domain.MaxWorkerID(), c.meta.NextWorkerID-1), c.newFirst && !spare(row) && !c.usedUp():
+		case row.Expires.After(c.status.Now), row.WorkerID > min(c.domain.MaxWorkerID(), c.meta.NextWorkerID-1):
+		case !c.usedUp() && (c.newFirst && !spare(row) || c.suspicion(row) != "" && c.suspicion(leasestore.Row{}) == ""):
 		case row.Fence > c.farthest(c.meta.Fence):
 			nearest = min(nearest, row.Fence)
 		default:

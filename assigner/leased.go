@@ -170,6 +170,7 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 		c := &claim{bounds: bounds{terms: &terms{leaser: a, domain: d, alloc: alloc}}, ctx: ctx}
 		l, err := c.run()
 		if err == nil {
+			c.warn() // not at each try, of which there may be one a second
 			return l, nil
 		}
 		if c.Abandon(); !errors.Is(err, errMoved) {

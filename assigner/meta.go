@@ -67,9 +67,12 @@ func (c *claim) swapMeta(next leasestore.Meta) (bool, error) {
 	return found.Same(next), c.checkMeta()
 }
 
-// compareNamespaces logs a warning about the other namespaces of the store with the same layout,
-// epoch and datacenter ID: they produce equal IDs.
-func (c *claim) compareNamespaces() {
+// warn logs a warning about the faults of the store, and about its other namespaces with the same
+// layout, epoch and datacenter ID: they produce equal IDs.
+func (c *claim) warn() {
+	if faults := c.status.Faults; len(faults) > 0 {
+		c.cfg.Logger.Warn("assigner: the store may forget acknowledged changes", "faults", faults)
+	}
 	s, ok := c.store.(leasestore.Namespaced)
 	if !ok {
 		return
@@ -98,5 +101,5 @@ func mismatch(m leasestore.Meta, d Domain, firstWorkerID int64) error {
 		return nil
 	}
 	return fmt.Errorf("%w: the store has %s, and here it is %s; services that share worker IDs use one Layout, Epoch, DatacenterID and "+
-		"FirstWorkerID: correct them here, or use another namespace with another DatacenterID", ErrLayoutMismatch, stored, mine)
+		"FirstWorkerID: correct them here, or keep the IDs of another namespace in other tables", ErrLayoutMismatch, stored, mine)
 }

@@ -42,6 +42,9 @@ func openFolder(ctx context.Context, path string) (_ *folder, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if path == "" {
+		return nil, errors.New("allowed: the path of a folder")
+	}
 	f := new(folder)
 	f.root, err = os.OpenRoot(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,6 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
@@ -99,9 +100,7 @@ func TestFolderThatIsReplacedWhileInUseIsRefused(t *testing.T) {
 					t.Errorf("%v, want ErrDamaged with the folder and what happened to it", err)
 				}
 			}
-			if err := os.RemoveAll(dir); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, os.RemoveAll(dir))
 			back()
 			if got, err := s.Load(t.Context(), row.WorkerID); got != row || err != nil {
 				t.Errorf("put back: %+v, %v, want %+v", got, err, row)
@@ -112,9 +111,7 @@ func TestFolderThatIsReplacedWhileInUseIsRefused(t *testing.T) {
 
 func copyFolder(t *testing.T, to, from string) {
 	t.Helper()
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.CopyFS(to, os.DirFS(from)))
 }
 
 func TestCopiedFolderIsQuarantined(t *testing.T) {
@@ -146,7 +143,7 @@ func TestFolderMustExist(t *testing.T) {
 	if _, err := os.Stat(missing); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Stat: %v; the folder was made, which hides that a disk is not mounted", err)
 	}
-	wantError(t, "", os.ErrNotExist)
+	stores.Fail(t, fileassigner.LeaseStore(""), `folder "": allowed: the path of a folder`)
 }
 
 // Two folders with one lock file have one identity and two states, and a reboot empties a folder in
@@ -154,9 +151,7 @@ func TestFolderMustExist(t *testing.T) {
 func TestFolderWithAFaultIsRefusedUnlessAllowed(t *testing.T) {
 	linked, memory := diskFolder(t), "/dev/shm/"+rand.Text()
 	statusOf(t, linked) // makes the lock file
-	if err := os.Link(filepath.Join(linked, "lock"), filepath.Join(diskFolder(t), "lock")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.Link(filepath.Join(linked, "lock"), filepath.Join(diskFolder(t), "lock")))
 	faults := map[string]string{linked: "the file lock has 2 hard links"}
 	if os.Mkdir(memory, 0o700) == nil {
 		defer func() { _ = os.RemoveAll(memory) }()

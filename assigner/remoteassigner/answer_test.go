@@ -107,7 +107,7 @@ func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 		want             []string
 	}{
 		{nil, "", "", []string{"urls is empty", `namespace ""`}},
-		{[]string{"https://me:hunter2@host", "ids:8443"}, "a/b", "", []string{`URL "https://me:xxxxx@host"`, `URL "ids:8443"`, `namespace "a/b"`}},
+		{[]string{"https://me:hunter2@host", "ids:8443"}, "a/b", "", []string{`URL "https://xxxxx@host"`, `URL "ids:8443"`, `namespace "a/b"`}},
 		{[]string{"https://host\x7f:hunter2"}, "orders", "", []string{`URL "…"`}},
 		{[]string{"https://host/?token=hunter2"}, "orders", "", []string{`URL "https://host/"`}},
 		{[]string{"https://host"}, "orders", "hunter2\n", []string{"Token (not shown), allowed: printable ASCII"}},
@@ -142,10 +142,15 @@ func TestLeaseStoreUsesTheNextServerForTheNextCall(t *testing.T) {
 	defer good.Close()
 	bad := httptest.NewServer(http.NotFoundHandler())
 	bad.Close()
-	s := remoteassigner.LeaseStore([]string{bad.URL, good.URL + "/"}, "orders", remoteassigner.Config{})
+	refusing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
+	defer refusing.Close()
+	s := remoteassigner.LeaseStore([]string{bad.URL, refusing.URL, good.URL + "/"}, "orders", remoteassigner.Config{})
 	row := leasestore.Row{WorkerID: 1, Version: 1, Token: "T"}
 	if ok, err := s.Swap(t.Context(), leasestore.Row{}, row, time.Hour); ok || !errors.Is(err, remoteassigner.ErrUnreachable) || requests.Load() != 0 {
 		t.Errorf("the first call: %v, %v, %d requests; want ErrUnreachable and none", ok, err, requests.Load())
+	}
+	if _, err := s.Load(t.Context(), 1); err == nil || errors.Is(err, remoteassigner.ErrUnreachable) || !strings.Contains(err.Error(), "401") {
+		t.Errorf("the second call: %v, want the refusal", err)
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()

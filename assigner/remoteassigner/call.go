@@ -27,8 +27,9 @@ func call[T any](ctx context.Context, s *store, method string, q question) (resu
 	} else {
 		result, err = read[T](response, text, q.Nonce)
 	}
-	// A caller that cancels, such as Close during a renewal, says nothing about the server.
-	if errors.Is(err, ErrUnreachable) && !errors.Is(ctx.Err(), context.Canceled) {
+	// All servers have one store: another one may reach it, or accept the token. A caller that
+	// cancels, such as Close during a renewal, says nothing about the server.
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
 		s.turn.CompareAndSwap(turn, turn+1)
 	}
 	if err != nil {

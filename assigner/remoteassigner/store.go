@@ -79,7 +79,7 @@ func (s *store) List(ctx context.Context) ([]leasestore.Row, error) {
 }
 
 func (s *store) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
-	return call[[]leasestore.Row](ctx, s, "expired", question{N: n})
+	return call[[]leasestore.Row](ctx, s, "expired", question{N: min(n, mostBytes/500)})
 }
 
 func (s *store) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {

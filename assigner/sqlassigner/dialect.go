@@ -24,7 +24,8 @@ type dialect struct {
 	times     *strings.Replacer     // see store.sql
 	conflict  bool                  // has INSERT … ON CONFLICT and RETURNING, and shows no commit before it is on disk
 	diagnose  func(error) diagnosis // classifies an error of this database
-	// idle returns an error for a connection inside a transaction or without autocommit. Other
+	// idle returns an error for a connection inside a transaction or without autocommit, and on
+	// PostgreSQL errReadOnly for one to a standby. Other
 	// connections would not see its rows, and the end of the transaction might undo them. The
 	// transaction stays open, since it belongs to the caller. No other goroutine uses the
 	// connection until it is given back, so one check is enough for a call.

@@ -94,7 +94,7 @@ func (l *leases) like(ctx context.Context, conn *sqlx.Conn) (map[string]*metaRow
 func (l *leases) allowed(ctx context.Context, conn *sqlx.Conn, rows map[string]*metaRow, m leasestore.Meta) error {
 	for name := range rows {
 		if err := leasestore.CheckNamespaceTwin(l.namespace, name); err != nil {
-			return final("%w; a row of WORKER_LEASE_META without rows in WORKER_LEASE was never used, and may be deleted", err)
+			return final("%w", err)
 		}
 	}
 	return l.nodesAllow(ctx, conn, m)

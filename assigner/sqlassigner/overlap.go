@@ -110,9 +110,7 @@ func (r reserved) allows(id int64) error {
 		return nil
 	}
 	return final("%w: WORKER_NODE has given out %d, and namespace %q of WORKER_LEASE has the worker IDs from %d up; take worker IDs "+
-		"from that namespace (assigner.Leased), or use another database with another DatacenterID; a namespace without rows "+
-		"in WORKER_LEASE was never used: delete its row of WORKER_LEASE_META, and start it with a LeaseConfig.FirstWorkerID "+
-		"well above %d", leasestore.ErrOverlap, id, r.namespace, r.first, id)
+		"from that namespace (assigner.Leased), or use another database with another DatacenterID", leasestore.ErrOverlap, id, r.namespace, r.first)
 }
 
 // warnNear logs once that less than a tenth of the worker IDs below a namespace remain above id.

@@ -42,11 +42,13 @@ func postgresDialect() dialect {
 
 // postgresIdle compares the transaction start times of two statements. Inside a transaction they
 // are equal; outside they differ by a round trip. The statement time is of no use: with the
-// extended protocol it is always later than the start of the transaction.
+// extended protocol it is always later than the start of the transaction. A standby may lag, also
+// for reads.
 func postgresIdle(ctx context.Context, conn *sqlx.Conn) error {
 	var began [2]string
+	var recovery bool
 	for i := range began {
-		err := conn.QueryRowxContext(ctx, "SELECT CAST(transaction_timestamp() AS text)").Scan(&began[i])
+		err := conn.QueryRowxContext(ctx, "SELECT CAST(transaction_timestamp() AS text), pg_is_in_recovery()").Scan(&began[i], &recovery)
 		if sqlState(err) == "25P02" { // inside a transaction that has failed
 			return openTransaction()
 		}
@@ -54,8 +56,11 @@ func postgresIdle(ctx context.Context, conn *sqlx.Conn) error {
 			return err
 		}
 	}
-	if began[0] == began[1] {
+	switch {
+	case began[0] == began[1]:
 		return openTransaction()
+	case recovery:
+		return fmt.Errorf("%w (it is in recovery)", errReadOnly)
 	}
 	return nil
 }
@@ -101,10 +106,8 @@ func diagnosePostgres(err error) diagnosis {
 
 func postgresStatus(ctx context.Context, conn *sqlx.Conn, group []table, status *leasestore.Status) (err error) {
 	var commit, fsync, readOnly string
-	var recovery bool
-	columns := []string{"current_setting('synchronous_commit')", "current_setting('fsync')",
-		"current_setting('transaction_read_only')", "pg_is_in_recovery()"}
-	fields := []any{&commit, &fsync, &readOnly, &recovery}
+	columns := []string{"current_setting('synchronous_commit')", "current_setting('fsync')", "current_setting('transaction_read_only')"}
+	fields := []any{&commit, &fsync, &readOnly}
 	var values []any
 	kinds := make([]sql.NullString, len(group))
 	for i, t := range group {
@@ -115,8 +118,6 @@ func postgresStatus(ctx context.Context, conn *sqlx.Conn, group []table, status 
 	switch {
 	case err != nil:
 		return err
-	case recovery:
-		return fmt.Errorf("%w (it is in recovery)", errReadOnly)
 	case readOnly != "off":
 		return fmt.Errorf("%w (transaction_read_only is on)", errReadOnly)
 	}

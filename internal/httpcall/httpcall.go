@@ -21,14 +21,17 @@ func CheckURL(text string) error {
 	return nil
 }
 
-// Redact returns a URL without a password, and without query and fragment, which may have a token.
+// Redact returns a URL without user, query and fragment, each of which may be a token.
 func Redact(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
 		return "…"
 	}
 	u.RawQuery, u.Fragment = "", ""
-	return u.Redacted()
+	if u.User != nil {
+		u.User = url.User("xxxxx")
+	}
+	return u.String()
 }
 
 // Send sends a request with a body in JSON, or without a body if that is nil, and reads the answer.

@@ -1,6 +1,7 @@
 package keeper
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,8 @@ func (k *Keeper) first(ctx context.Context) error {
 	failure := errors.New("the store has not answered yet")
 	k.lastErr.Store(&failure)
 	ctx = storecall.OnFailure(ctx, func(err error) { k.lastErr.Store(&err) }) // of a try that the store repeats
-	slow := time.AfterFunc(slowStart, func() { k.Logger.Warn("waiting for a worker ID", "error", *k.lastErr.Load()) })
+	// The timer may run while the answer comes, when lastErr is nil.
+	slow := time.AfterFunc(slowStart, func() { k.Logger.Warn("waiting for a worker ID", "error", *cmp.Or(k.lastErr.Load(), &failure)) })
 	defer slow.Stop()
 	var cause error // the error behind the last wait
 	for {
