@@ -77,8 +77,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Trace holds funcs that are called for rare events.
 	Trace Trace
-	// Now is the clock; nil: time.Now. The generator reads it when it takes a worker ID and in
-	// Stats, never for an ID, and may call it from several goroutines at once.
+	// Now is the clock; nil: time.Now. The generator reads it when it takes or renews a worker
+	// ID, and in Stats, never for an ID, and may call it from several goroutines at once.
 	Now func() time.Time
 }
 

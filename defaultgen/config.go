@@ -36,9 +36,10 @@ type SequenceStart int
 
 const (
 	// Even spreads IDs over any number of shards up to a quarter of 2^SequenceBits, at any rate of
-	// IDs. A unit after a unit that issued more than half of its numbers begins with 0. Every other
-	// unit begins in the first quarter of the numbers, at a number that follows from its time and
-	// the worker ID. Under continuous load a unit has all 2^SequenceBits IDs; the first busy unit
+	// IDs. The first unit of a process or lease begins with 0, and so does a unit after a unit that
+	// issued more than half of its numbers. Every other unit begins in the first quarter of the
+	// numbers, at a number that follows from its time and the worker ID. So processes that issue an
+	// ID or two each do not spread them. Under continuous load a unit has all 2^SequenceBits IDs; the first busy unit
 	// has at least three quarters of them. The shares of the shards differ by a few per cent, or as
 	// in a fair draw if that is more.
 	Even SequenceStart = iota
@@ -78,7 +79,7 @@ type Config struct {
 	Logger *slog.Logger
 	// Trace holds funcs that are called for rare events.
 	Trace Trace
-	// Now is the clock. The generator reads it for every ID, possibly from several goroutines at
+	// Now is the clock. The generator reads it for every ID or call of Fill, possibly from several goroutines at
 	// once. nil: the system clock, which the generator reads when a unit ends and at least once a
 	// millisecond while it issues IDs, and carries on by the monotonic clock in between. It notices
 	// a step of the clock, ahead or back, within that millisecond.

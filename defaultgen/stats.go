@@ -20,7 +20,7 @@ type Stats struct {
 	Renewals      int64 // of the lease
 	RenewFailures int64 // failed calls to the store of worker IDs
 
-	LastDelta int64         // of the last ID, in units since the epoch
+	LastDelta int64         // of the current unit; 0 before the first; a renewal moves an idle generator on
 	Ahead     time.Duration // how far LastDelta is ahead of Config.Now; negative when behind
 	Expires   time.Time     // end of the delta field
 }

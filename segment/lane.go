@@ -16,6 +16,7 @@ type Lane struct {
 	left       int   // IDs from next on
 	generation int64 // before the block was taken
 	g          *Generator
+	_          [96]byte // keep other lanes out of the cache lines that this one writes
 }
 
 // Lane returns a new lane.
@@ -23,8 +24,11 @@ func (g *Generator) Lane() *Lane { return &Lane{g: g} }
 
 // Next is [Generator.Next] on the lane.
 func (l *Lane) Next() (id int64, err error) {
-	if now := l.g.generation.Load(); l.left <= 0 || l.generation != now {
-		if err := l.more(now); err != nil {
+	if now := l.g.generation.Load(); l.left == 0 || l.generation != now {
+		// If Invalidate comes in between, the block may be of a range that it dropped, and the next
+		// call drops the block.
+		l.generation = now
+		if l.next, l.left, err = l.g.Reserve(laneBlock); err != nil {
 			return 0, err
 		}
 	}
@@ -32,12 +36,4 @@ func (l *Lane) Next() (id int64, err error) {
 	l.next++
 	l.left--
 	return id, nil
-}
-
-// more reserves another block. generation was loaded before: if Invalidate comes in between, the
-// block may be of a range that it dropped, and the next call drops the block.
-func (l *Lane) more(generation int64) (err error) {
-	l.generation = generation
-	l.next, l.left, err = l.g.Reserve(laneBlock)
-	return err
 }

@@ -65,8 +65,10 @@ func (cfg NumbersConfig) resolve() (NumbersConfig, error) {
 	}
 	c := &check.Checker{Invalid: ErrInvalidConfig}
 	c.Check(cfg.Period >= Daily && cfg.Period <= Forever, "Period", cfg.Period, "Daily, Monthly, Yearly, Forever")
-	const suffix = len("-20060102")
-	c.Check(len(cfg.Name) <= maxName-suffix, "Name", strconv.Quote(cfg.Name), "with a date: up to %d bytes", maxName-suffix)
+	if cfg.Period != Forever { // the name of the counter has a date
+		const suffix = len("-20060102")
+		c.Check(len(cfg.Name) <= maxName-suffix, "Name", strconv.Quote(cfg.Name), "up to %d bytes, unless Period is Forever", maxName-suffix)
+	}
 	c.Check(cfg.Width >= 0 && cfg.Width <= 19, "Width", cfg.Width, "0 to 19")
 	var err error
 	cfg.Config, err = cfg.Config.resolve()
