@@ -1,4 +1,4 @@
-# Everything a contributor runs. `make test` and `make lint` are what CI runs.
+# Everything a contributor runs. .ci/run says what CI runs.
 
 .DEFAULT_GOAL := help
 
@@ -52,7 +52,7 @@ chaos: ## processes, a MariaDB and faults for TIME, every ID counted, then the s
 	cd internal/systest && go test ./chaos -count=1 -v -timeout 0 -run '^TestChaos$$' -chaos.for=$(or $(TIME),60s) $(CHAOS)
 	UIDRING_KILLS=$(or $(TIME),60s) go test ./assigner/sqlassigner -count=1 -v -timeout 0 -run '^TestSegmentsOnMariaDB$$/^Kills'
 
-model: ## the models of the ring, the lanes and the fence, checked exhaustively (needs spin and gcc)
+model: ## the models of the ring, the lanes, the fence and the horizon, checked exhaustively (needs spin and gcc)
 	docs/model/run.sh
 
 arch: ## the ring and the generators under other architectures, runtimes and Go versions; other systems built (needs qemu-user); ARCH=runtimes, emulators or systems is a part

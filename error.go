@@ -121,8 +121,8 @@ func excerpt(given string) string {
 	return strings.Clone(given)
 }
 
-// A FieldError is a mistake in the Config of a generator of package cached, defaultgen or segment,
-// or in an argument of package publicid.
+// A FieldError is a mistake in the Config of package cached, defaultgen, segment or backdate, or in
+// an argument of package publicid.
 type FieldError struct {
 	Field   string // the name of the field
 	Given   string // its value

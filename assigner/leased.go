@@ -42,7 +42,7 @@ type LeaseConfig struct {
 	// MaxLead is how far ahead of the clock the fence of a free worker ID may lie; a claim skips
 	// worker IDs with higher fences. Each start moves a fence ahead by one window. On a store whose
 	// Status has an Identity, a quarantine lasts MaxLead, two windows, MaxSkew and a unit, see
-	// [ErrQuarantined]. Zero: two windows on a store with an Identity, 24 h on others.
+	// [ErrQuarantined]. Zero: two windows on a store with an Identity that is not lossy, else 24 h.
 	MaxLead time.Duration
 	// MaxSkew is how far the clocks of this host and of the store may differ at a claim or renewal:
 	// a host whose clock is ahead would raise a fence out of reach of later holders. Zero: 1 min.
@@ -90,7 +90,7 @@ func Auto(store leasestore.Store, cfg LeaseConfig) Assigner {
 // Fenced returns an assigner that leases only the worker ID that source gives at each Assign. In a
 // pod of a StatefulSet whose name is in the environment variable POD_NAME:
 //
-//	numbers := assigner.Fenced(store, assigner.StatefulSet(""), os.Getenv("POD_NAME"), assigner.LeaseConfig{})
+//	numbers := assigner.Fenced(store, assigner.StatefulSet("POD_INDEX"), os.Getenv("POD_NAME"), assigner.LeaseConfig{})
 //
 // While another owner holds the worker ID, Assign returns [ErrWorkerInUse] with the other owner and
 // process. The same owner takes the worker ID over at once, and the fence keeps that safe. owner

@@ -15,7 +15,7 @@ import (
 // names every field that is wrong, the value given and the values allowed.
 var ErrInvalidConfig = errors.New("cached: invalid config")
 
-// An EmptyPolicy decides how Next and Fill treat an empty ring.
+// An EmptyPolicy decides how Next, Fill, Reserve and lanes treat an empty ring.
 type EmptyPolicy int
 
 const (

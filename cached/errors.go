@@ -9,8 +9,7 @@ import (
 var (
 	// ErrClosed is returned by every method that issues IDs once Close was called.
 	ErrClosed = errors.New("cached: generator closed")
-	// ErrEmpty is returned by Next and Fill under the policy Reject when the ring is empty. It
-	// passes.
+	// ErrEmpty is returned under the policy Reject when the ring is empty. It passes.
 	ErrEmpty = errors.New("cached: ring empty")
 	// ErrTooFarAhead is returned when the ring is empty and the next ID would be more than MaxAhead
 	// ahead of the clock; it comes as an [*AheadError]. It passes as the clock moves on.

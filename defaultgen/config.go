@@ -39,9 +39,9 @@ const (
 	// IDs. The first unit of a process or lease begins with 0, and so does a unit after a unit that
 	// issued more than half of its numbers. Every other unit begins in the first quarter of the
 	// numbers, at a number that follows from its time and the worker ID. So processes that issue an
-	// ID or two each do not spread them. Under continuous load a unit has all 2^SequenceBits IDs; the first busy unit
-	// has at least three quarters of them. The shares of the shards differ by a few per cent, or as
-	// in a fair draw if that is more.
+	// ID or two each do not spread them. Under continuous load a unit has all 2^SequenceBits IDs;
+	// the first busy unit has at least three quarters of them. The shares of the shards differ by a
+	// few per cent, or as in a fair draw if that is more.
 	Even SequenceStart = iota
 	// Zero: each unit begins with 0.
 	Zero
@@ -79,10 +79,10 @@ type Config struct {
 	Logger *slog.Logger
 	// Trace holds funcs that are called for rare events.
 	Trace Trace
-	// Now is the clock. The generator reads it for every ID or call of Fill, possibly from several goroutines at
-	// once. nil: the system clock, which the generator reads when a unit ends and at least once a
-	// millisecond while it issues IDs, and carries on by the monotonic clock in between. It notices
-	// a step of the clock, ahead or back, within that millisecond.
+	// Now is the clock. The generator reads it for every ID, or call of Fill, possibly from several
+	// goroutines at once. nil: the system clock, which the generator reads when a unit ends and at
+	// least once a millisecond while it issues IDs, and carries on by the monotonic clock in
+	// between. It notices a step of the clock, ahead or back, within that millisecond.
 	Now func() time.Time
 }
 

@@ -2,7 +2,7 @@
 // number of takers. A block is a range of consecutive IDs that enter the ring together.
 //
 // Baidu's UidGenerator keeps one ID and one flag per slot. Here a slot holds a block, such as all
-// IDs of one unit of time, as two words: the next ID to hand out, and the last ID. A ring of 8
+// IDs of one unit of time: the next ID to hand out, and the last ID. A ring of 8
 // blocks of 8,192 IDs takes a kilobyte instead of five megabytes, and taking an ID costs one atomic
 // add.
 //

@@ -40,7 +40,7 @@ func firstStarts(t *testing.T, n namespace) {
 		starts = 5 // each claim must be repeated soon after its quarantine, also on a busy machine
 	}
 	assignAtOnce(t, starts, func(int) assigner.Assigner { return n.leased("") })
-	// A process that loses to others may create up to 256 spare rows, which must stay a small part
+	// A process that loses to others may create up to 128 spare rows, which must stay a small part
 	// of the worker IDs.
 	most := Domain().MaxWorkerID() / 16
 	if next, rows := loadMeta(t, n.Handle()).NextWorkerID, list(t, n.Handle()); int64(len(rows)) != next || next > most {

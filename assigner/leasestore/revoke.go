@@ -24,8 +24,8 @@ func (r Row) Revoked() bool { return strings.HasPrefix(r.Token, revokedPrefix) }
 //
 // The row is offered when the lease would have expired, and not earlier: a holder that renews on a
 // replaced server relies on having been the only holder until then, and the new server may have
-// lost the revocation and a claim after it. [Fenced] with the row's owner takes it at once, as
-// always.
+// lost the revocation and a claim after it. assigner.Fenced with the row's owner takes it at once,
+// as always.
 //
 // Revoke returns [ErrRowMissing] when the row does not exist, and other errors when another holder
 // takes it meanwhile, and when the store did not confirm the change. It may be called again.

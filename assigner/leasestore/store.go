@@ -1,6 +1,6 @@
 // Package leasestore is for authors of stores of leases, and for operators: the contract that a
 // [Store] keeps with [github.com/uidring/uidring/assigner.Leased], the rows of a namespace, and the
-// operations on a namespace as a whole, [Recover] and [Revoke].
+// operations of operators, [Recover], [Revoke] and [Horizon].
 //
 // Package assignertest checks a store. Package kvassigner makes a store of any store of keys and
 // values that can put a key if its revision matches.
@@ -53,7 +53,7 @@ type Store interface {
 	// Load returns the zero Row when there is none.
 	Load(ctx context.Context, workerID int64) (Row, error)
 	// List returns all rows, in any order. It may read them one after the other: each row is as it
-	// was at some time during the call. Only Recover and tools for operators call it.
+	// was at some time during the call. Only Recover, Horizon and tools for operators call it.
 	List(ctx context.Context) ([]Row, error)
 	// Expired returns up to n rows that have expired by the clock of Status.Now, in any order. If
 	// more have expired it chooses the oldest, or a random subset. The cost of a call should depend

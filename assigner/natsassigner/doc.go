@@ -39,7 +39,9 @@
 // # Limits
 //
 //   - A leader that was cut off from the other servers may answer reads for about ten seconds. It
-//     cannot acknowledge writes, and a row that was read from it cannot be swapped.
+//     cannot acknowledge writes, and a row that was read from it cannot be swapped. But a holder
+//     that reads its row there may report [leasestore.ErrFenceRegressed] and take another worker
+//     ID, and a [leasestore.Horizon] that lists rows there may be too high.
 //   - A server that finds damaged records at its start drops them and does not report it. Leases
 //     whose rows are gone end with [leasestore.ErrRowMissing].
 //   - A write whose context ends while the connection is down may be sent later. It then states an

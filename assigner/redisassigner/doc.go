@@ -18,7 +18,7 @@
 //
 //   - A grant never reaches further than a window ([assigner.LeaseConfig.Window]) beyond the
 //     server's clock.
-//   - A lease that was not renewed for a window is lost.
+//   - A lease that was not renewed for a window and a half is lost.
 //   - A claim is quarantined for a window and MaxSkew before the holder may use any delta. After
 //     that time all deltas that the server may have forgotten lie in the past, and the new holder
 //     starts above them.
@@ -39,8 +39,9 @@
 // The costs:
 //
 //   - A start takes Window plus MaxSkew, 3 min by default, and so does taking another worker ID
-//     after one was lost. Use NewContext, with a context that lasts longer; New fails with
-//     [assigner.ErrQuarantined].
+//     after one was lost. Fenced first waits until the lease of a killed process has expired, two
+//     windows after its last renewal, or more if it was in quarantine. Use NewContext, with a
+//     context that lasts longer; New fails with [assigner.ErrQuarantined].
 //   - A generator cannot run ahead of the server's clock by more than a window. Over a longer time
 //     it issues as many IDs as the layout has for that time, 8,192 a second by default, plus the
 //     IDs of one window.

@@ -2,7 +2,7 @@
 //
 //	db, err := sqlassigner.OpenMySQL("ids:secret@tcp(db:3306)/ids")
 //	…
-//	ids, err := cached.New(cached.Config{Assigner: sqlassigner.Leased(db, "orders")})
+//	ids, err := cached.New(cached.Config{Layout: bitsalloc.Recommended(), Assigner: sqlassigner.Leased(db, "orders")})
 //
 // [Leased] leases worker IDs, which are reused and whose holders a fence keeps apart. The first
 // start creates the tables. [LeaseStore] is the store below it, for assigner.Leased,

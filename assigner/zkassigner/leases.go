@@ -23,8 +23,7 @@ type Config struct {
 	ACL []zk.ACL
 }
 
-// LeaseStore returns the store of a namespace, see [kvassigner.LeaseStore]; ZooKeeper rejects the
-// names . and .. as well. The znodes are
+// LeaseStore returns the store of a namespace, see [kvassigner.LeaseStore]. The znodes are
 //
 //   - /uidring/meta/orders, the meta row; the name is in lower case here;
 //   - /uidring/worker/orders/0000000000000004/007, the row of worker 4,007;

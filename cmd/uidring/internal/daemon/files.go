@@ -70,7 +70,7 @@ func newCertificate(cert, key string) (*watchedFile, *atomic.Pointer[tls.Certifi
 }
 
 // load puts contents into use unless there is an error of read. It warns if other users of the host
-// can read or change the secret file, but does not reject it: Kubernetes mounts secrets with mode 0644.
+// can read or change the secret file, but accepts it: Kubernetes mounts secrets with mode 0644.
 func (f *watchedFile) load(logger *slog.Logger, contents [][]byte, err error) error {
 	if f.used = contents; err == nil {
 		f.description, err = f.use(contents)

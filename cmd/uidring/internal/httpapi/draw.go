@@ -134,8 +134,8 @@ type shortage struct {
 // is down, clients must not wait longer: they can ask another server.
 const longestWait = 500 * time.Millisecond
 
-// A patience is a context that ends longestWait after the first call of Done: a request that need not
-// wait has no timer.
+// A patience is a context that ends longestWait after the first call of Done: a request that does
+// not wait has no timer.
 type patience struct {
 	context.Context
 	cancel context.CancelFunc

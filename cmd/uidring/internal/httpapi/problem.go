@@ -37,7 +37,7 @@ var (
 		detail: "Sec-Fetch-Site or Origin shows that a page of another site sent the request."}
 	unacceptable = &problem{name: "not-acceptable", title: "Not acceptable", status: http.StatusNotAcceptable}
 	hasBody      = &problem{name: "content-too-large", title: "A request has no body", status: http.StatusRequestEntityTooLarge,
-		detail: "No route reads a body; parameters go into the URL."}
+		detail: "This route reads no body; parameters go into the URL."}
 	unauthorized = &problem{name: "unauthorized", title: "Unauthorized", status: http.StatusUnauthorized,
 		detail: "Send a header Authorization: Bearer with a valid token."}
 	tooManyIDs = &problem{name: "too-many-requests", title: "Too many IDs drawn", status: http.StatusTooManyRequests}
