@@ -34,6 +34,7 @@ func (c *claim) run() (l *lease, err error) {
 	if err := c.loadMeta(); err != nil {
 		return nil, err
 	}
+	c.warned.Do(c.warn) // not at each try, of which there may be one a second
 	if c.source != nil {
 		if err := c.reserve(); err != nil {
 			return nil, err

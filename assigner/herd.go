@@ -12,14 +12,14 @@ import (
 // are no rows to choose from. They wait for random times, and a process that has lost rows to
 // others creates free rows for them. This is about speed alone: without it, 1,000 processes that
 // start at once in a new namespace of one MariaDB take more than twice as long.
-const (
-	// spares is the number of rows that a claim creates for others after it has lost one. Processes
-	// that start at once use them up, and otherwise later starts do.
-	spares = 128
-	// patience is how often a claim loses new worker IDs while no other process moves the counter,
-	// before it counts them for their creator, which may have ended.
-	patience = 4
-)
+
+// spares is the number of rows that a claim creates for others after it has lost one. Processes
+// that start at once use them up, and otherwise later starts do.
+const spares = 128
+
+// patience is how often a claim loses new worker IDs while no other process moves the counter,
+// before it counts them for their creator, which may have ended.
+const patience = 4
 
 // lose records that another process has created the row of a new worker ID. The creator counts it,
 // unless it has ended or is a Fenced assigner.

@@ -65,10 +65,11 @@ type LeaseConfig struct {
 
 // Leased returns an assigner that leases worker IDs from a store. It prefers a worker ID that an
 // earlier holder has released, or has not renewed for two windows, and takes a new one if there is
-// none. Expiry only decides when a worker ID is offered again; the fence keeps two holders apart.
-// Each claim and each renewal raises the fence and grants a range of deltas that no other claim or
-// renewal grants. Wrong clocks, pauses and delayed messages do not change that. The algorithm
-// follows timestamp oracles (Percolator, TiKV PD) and segment allocation (Leaf, TinyId).
+// none, or none without a quarantine. Expiry only decides when a worker ID is offered again; the
+// fence keeps two holders apart. Each claim and each renewal raises the fence and grants a range of
+// deltas that no other claim or renewal grants. Wrong clocks, pauses and delayed messages do not
+// change that. The algorithm follows timestamp oracles (Percolator, TiKV PD) and segment allocation
+// (Leaf, TinyId).
 //
 // Assign returns [ErrWorkersExhausted] when all worker IDs are held, and [ErrWorkerAheadOfClock]
 // when the fences of all free ones are more than MaxLead ahead of the clock. Both errors, and
@@ -132,6 +133,7 @@ type leaser struct {
 	mu      sync.Mutex
 	waiting []*lease // in quarantine, until a caller calls Assign again
 
+	warned sync.Once
 	losses atomic.Int64 // of the row, to other processes of the same owner, since it was last free
 }
 
@@ -170,7 +172,6 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 		c := &claim{bounds: bounds{terms: &terms{leaser: a, domain: d, alloc: alloc}}, ctx: ctx}
 		l, err := c.run()
 		if err == nil {
-			c.warn() // not at each try, of which there may be one a second
 			return l, nil
 		}
 		if c.Abandon(); !errors.Is(err, errMoved) {

@@ -39,6 +39,9 @@ func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
 	first := n.next + 1
 	n.next += count
 	n.mu.Unlock()
+	if _, repeats := r.Header["Idempotency-Key"]; r.Method != http.MethodPost || !repeats { // see fetch
+		return reply(405, r.Method), nil
+	}
 	if answer != nil {
 		return answer(r)
 	}

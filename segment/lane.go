@@ -24,7 +24,7 @@ func (g *Generator) Lane() *Lane { return &Lane{g: g} }
 
 // Next is [Generator.Next] on the lane.
 func (l *Lane) Next() (id int64, err error) {
-	if now := l.g.generation.Load(); l.left == 0 || l.generation != now {
+	if now := l.g.generation.Load(); l.left <= 0 || l.generation != now {
 		// If Invalidate comes in between, the block may be of a range that it dropped, and the next
 		// call drops the block.
 		l.generation = now

@@ -17,7 +17,7 @@ import (
 //
 // The urls are the addresses of the servers, such as https://ids.example.com:8443; a path before
 // /v1/leases is allowed. All servers share one store: servers with separate stores give out the
-// same worker IDs. A call uses one server; after [ErrUnreachable] the next call uses the next one.
+// same worker IDs. A call uses one server; after an error the next call uses the next one.
 //
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. The server must
 // offer it. A claim with another layout, epoch or datacenter ID than the other holders fails with

@@ -24,11 +24,11 @@ type dialect struct {
 	times     *strings.Replacer     // see store.sql
 	conflict  bool                  // has INSERT … ON CONFLICT and RETURNING, and shows no commit before it is on disk
 	diagnose  func(error) diagnosis // classifies an error of this database
-	// idle returns an error for a connection inside a transaction or without autocommit, and on
-	// PostgreSQL errReadOnly for one to a standby. Other
+	// idle returns an error for a connection inside a transaction or without autocommit. Other
 	// connections would not see its rows, and the end of the transaction might undo them. The
-	// transaction stays open, since it belongs to the caller. No other goroutine uses the
-	// connection until it is given back, so one check is enough for a call.
+	// transaction stays open, since it belongs to the caller. On PostgreSQL idle also returns
+	// errReadOnly for a standby. No other goroutine uses the connection until it is given back, so
+	// one check is enough for a call.
 	idle func(ctx context.Context, conn *sqlx.Conn) error
 	// permanent returns an error for a table that is temporary on this connection; nil: the schema
 	// in each statement rules that out.

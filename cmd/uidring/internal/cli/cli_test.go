@@ -71,7 +71,7 @@ func clean(t *testing.T) {
 	}
 }
 
-func TestExitCode2IsOneLineOfUsage(t *testing.T) {
+func TestUsageErrorIsOneLine(t *testing.T) {
 	clean(t)
 	for args, want := range map[string]string{
 		"pars":            `unknown command "pars" for "uidring"; Did you mean this?; parse; see uidring --help`,

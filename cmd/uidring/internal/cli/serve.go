@@ -106,7 +106,7 @@ func (f *serveFlags) serve(cmd *cobra.Command, log io.Writer) error {
 	f.config.Logger = f.logger(log)
 	process, errNew := daemon.New(f.config)
 	switch err = errors.Join(err, errNew); {
-	case errors.Is(err, storeurl.ErrNoLogin):
+	case errors.Is(err, storeurl.ErrNoLogin): // another start may succeed, or end by the other mistakes
 		return err
 	case err != nil:
 		return usageError{err}

@@ -50,7 +50,7 @@ func TestConfigMistakes(t *testing.T) {
 		{leases("a"), "^leases without lease-tokens, allowed: on an address of this host only"},
 		{func(c *Config) { c.LeaseTokenFile = tokens }, "^lease-tokens without leases, allowed: both"},
 		{func(c *Config) { leases("a")(c); c.LeaseTokenFile = others }, ""},
-		{func(c *Config) { leases("a")(c); c.LeaseTokenFile = tokens }, "^lease-tokens: a token is both in tokens and in lease-tokens, allowed: in one of them$"},
+		{func(c *Config) { leases("a")(c); c.LeaseTokenFile = tokens }, "^tokens and lease-tokens share a token, allowed: different ones"},
 		{func(c *Config) { c.Leases = []string{"a"} }, ""},
 		{func(c *Config) { c.Leases, c.Listen, c.Insecure = []string{"a"}, ":0", true }, ""},
 		{func(c *Config) { c.Leases, c.StoreURL = []string{"test", "b"}, "file://"+dir }, `^leases has "b", allowed: "test" alone`},

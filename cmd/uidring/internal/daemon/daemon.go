@@ -60,19 +60,22 @@ func New(cfg Config) (*Service, error) {
 		err = errors.Join(err, f.load(s.logger, contents, errRead))
 		s.files = append(s.files, f)
 	}
+	var f *watchedFile
 	if cfg.CertFile != "" && cfg.KeyFile != "" {
-		var f *watchedFile
 		f, s.certificate = newCertificate(cfg.CertFile, cfg.KeyFile)
 		load(f)
 	}
-	tokens, leaseTokens := new(atomic.Pointer[httpapi.Tokens]), new(atomic.Pointer[httpapi.Tokens])
 	if cfg.TokenFile != "" {
-		s.tokens = tokens
-		load(newTokens("tokens", cfg.TokenFile, tokens, leaseTokens))
+		f, s.tokens = newTokens("tokens", cfg.TokenFile)
+		load(f)
 	}
 	if cfg.LeaseTokenFile != "" {
-		s.leaseTokens = leaseTokens
-		load(newTokens("lease-tokens", cfg.LeaseTokenFile, leaseTokens, tokens))
+		f, s.leaseTokens = newTokens("lease-tokens", cfg.LeaseTokenFile)
+		load(f)
+	}
+	if err == nil && s.tokens != nil && s.leaseTokens != nil && s.tokens.Load().Shares(*s.leaseTokens.Load()) {
+		// Only at the start: a token that moves would be refused between the reads of both files.
+		err = errors.New("tokens and lease-tokens share a token, allowed: different ones; a client for IDs must not change leases")
 	}
 	var errStore error
 	s.store, errStore = storeurl.Open(cfg.StoreURL, cfg.Namespace)

@@ -35,20 +35,17 @@ type watchedFile struct {
 	looked      [][]byte // the contents at the last look
 }
 
-// newTokens watches a file of tokens, which a setting names. Tokens of the other kind are rejected:
-// a client for IDs must not change leases.
-func newTokens(setting, file string, current, other *atomic.Pointer[httpapi.Tokens]) *watchedFile {
+// newTokens returns the tokens of a file, which a setting names.
+func newTokens(setting, file string) (*watchedFile, *atomic.Pointer[httpapi.Tokens]) {
+	current := new(atomic.Pointer[httpapi.Tokens])
 	return &watchedFile{name: setting, files: []string{file}, secret: file, use: func(contents [][]byte) (string, error) {
 		tokens, err := httpapi.ParseTokens(contents[0])
-		if o := other.Load(); err == nil && o != nil && tokens.Shares(*o) {
-			err = errors.New("a token is both in tokens and in lease-tokens, allowed: in one of them")
-		}
 		if err != nil {
 			return "", err
 		}
 		current.Store(&tokens)
 		return tokens.String(), nil
-	}}
+	}}, current
 }
 
 // newCertificate returns a certificate of two PEM files: the first has the certificate and its

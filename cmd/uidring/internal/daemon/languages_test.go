@@ -385,7 +385,9 @@ func newRelay(t *testing.T, server string) *relay {
 	r := new(relay)
 	proxy := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target) }, ErrorLog: log.New(io.Discard, "", 0)}
 	listener := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		r.requests.Add(1)
+		if r.requests.Add(1); request.Method != http.MethodPost {
+			t.Errorf("a client sent %s, which a cache may answer", request.Method)
+		}
 		proxy.ServeHTTP(w, request)
 	}))
 	t.Cleanup(listener.Close)

@@ -95,7 +95,8 @@ func parameters(r *http.Request, known ...string) (url.Values, *problem) {
 		return nil, badRequest.because("The query of the URL cannot be parsed: %v.", err)
 	}
 	var wrong []string
-	for _, name := range slices.Sorted(maps.Keys(query)) {
+	names := slices.Sorted(maps.Keys(query))
+	for _, name := range names[:min(len(names), 8)] { // enough to find a mistake: there are fewer known ones
 		if !slices.Contains(known, name) {
 			wrong = append(wrong, fmt.Sprintf("The query has the unknown parameter %q, allowed: %s.", excerpt(name), cmp.Or(strings.Join(known, ", "), "none")))
 		} else if n := len(query[name]); n > 1 {
@@ -129,9 +130,10 @@ type shortage struct {
 	at  time.Time
 }
 
-// longestWait is how long a request waits for the renewal of the lease, or for a range of a
-// segment. A burst may use up the window or the ranges before the next one is there. If the store
-// is down, clients must not wait longer: they can ask another server.
+// longestWait is how long a request waits for the renewal of the lease, for a range of a segment,
+// or for the clock to come within MaxAhead. A burst may use up the window or the ranges before the
+// next one is there. If the store is down, clients must not wait longer: they can ask another
+// server.
 const longestWait = 500 * time.Millisecond
 
 // A patience is a context that ends longestWait after the first call of Done: a request that does

@@ -15,7 +15,7 @@ import (
 const (
 	segmentsPath = "/v1/segments/"
 
-	mostRequests = 1024 // at once: under /v1, of the page, and for leases
+	mostRequests = 1024 // at once: under /v1, without a token, and for leases
 	mostScrapes  = 4    // at once
 	mostViewers  = 64   // of the page at once, each with an endless /events
 )
