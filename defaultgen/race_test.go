@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -54,6 +55,7 @@ func TestCallerThatIsHeldUpWhileItReadsTheClock(t *testing.T) {
 			}})
 			fill(t, g, row.taken)
 			time.Sleep(row.pause)
+			synctest.Wait() // a renewal reads the clock, too
 			hold.Store(true)
 			f, sequence := next(t, g), int64(0)
 			if row.other {

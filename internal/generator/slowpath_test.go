@@ -39,6 +39,9 @@ func TestReserveReturnsZerosWithoutAnID(t *testing.T) {
 		Passing:  func(error) bool { return false },
 		Rejected: func(err error) error { return err },
 	}
+	if first, got, err := p.ReserveContext(t.Context(), 3, func(n int) (int64, int, bool) { return 7, n, true }); first != 7 || got != 3 || err != nil {
+		t.Errorf("ReserveContext(3) = %d, %d, %v, want 7, 3", first, got, err)
+	}
 	for n, want := range map[int]error{-1: nil, 0: nil, 1: errEmpty} {
 		none := func(int) (int64, int, bool) { return 7, 7, false }
 		if first, got, err := p.Reserve(n, none); first != 0 || got != 0 || err != want {

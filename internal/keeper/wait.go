@@ -38,9 +38,8 @@ func nextDelay(last time.Duration) time.Duration {
 // caller could not stop it.
 func (k *Keeper) first(ctx context.Context) error {
 	failure := errors.New("the store has not answered yet")
-	k.lastErr.Store(&failure)
 	ctx = storecall.OnFailure(ctx, func(err error) { k.lastErr.Store(&err) }) // of a try that the store repeats
-	// The timer may run while the answer comes, when lastErr is nil.
+	// lastErr is nil until a call fails. The timer may also run while the answer comes.
 	slow := time.AfterFunc(slowStart, func() { k.Logger.Warn("waiting for a worker ID", "error", *cmp.Or(k.lastErr.Load(), &failure)) })
 	defer slow.Stop()
 	var cause error // the error behind the last wait
