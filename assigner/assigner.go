@@ -29,9 +29,18 @@ type Domain struct {
 	DatacenterID int64        // 0 when the layout has no such field
 	Now          func() int64 // the current delta, by the generator's clock
 
-	// Registered promises that the caller calls Abandon or Release on each lease that it stops
-	// using, see [Lease]. In return, Assign rejects a second generator of this process that
-	// would take over the lease of the first.
+	// MaxAhead is how far, in units, the generator may issue IDs ahead of Now; math.MaxInt64 if
+	// there is no bound. An assigner prefers a worker ID that the generator can use at once. A
+	// generator with 0 keeps to the clock: it waits until the first delta of its grant begins.
+	MaxAhead int64
+
+	// KeptFor is how long callers of the generator may keep an ID before they use it, such as the
+	// clients of an ID service. Horizon of package leasestore stays behind these IDs.
+	KeptFor time.Duration
+
+	// Registered promises that the caller calls End on each lease that it stops using. In return,
+	// Assign rejects a second generator of this process that would take over the lease of the
+	// first.
 	Registered bool
 
 	// ReuseError is the reason for which the generator rejects a grant that is Reusable and has no
@@ -55,43 +64,55 @@ func (d Domain) CheckWorkerID(workerID int64, source string) error {
 }
 
 // A Lease is the right to a worker ID for a range of deltas. Callers use it from one goroutine at a
-// time.
-//
-// Generators look for four more methods. Namespace() string names the namespace of the worker ID
-// for their log. SetOldest(delta int64), for Horizon of package leasestore, comes before Renew
-// with the lowest delta of which the holder may still issue an ID. A lease that another process
-// can take over when it is not renewed in time has RenewWithin() time.Duration, the longest time
-// between the starts of two renewals. A lease that the assigner keeps a record of in this
-// process has Abandon(): it reports that the holder has stopped using the lease without giving
-// the worker ID back, because the lease was lost or invalidated; it does not block and does not
-// access the store.
+// time. A type that embeds a Lease and overrides a method must pass the call on.
 type Lease interface {
-	// Grant returns the worker ID, the range of deltas and the guarantee that the lease gives now.
-	// It does not block.
+	// Grant returns the present grant: as Assign made it, or as the last Renew returned it. It does
+	// not block.
 	Grant() Grant
-	// Renew tells the store that the holder lives and has used deltas up to used, and checks that
-	// the worker ID still belongs to the lease. When the grant is fenced, Renew raises Limit to at
-	// least want; a store of GuaranteeLossy may allow less, bounded by its clock. Renew changes
-	// nothing else of the grant. The generator calls it at least once a minute. used may lie
-	// outside the grant, since the generator may have had another worker ID before.
+	// Renew tells the store that the holder lives, checks that the worker ID still belongs to the
+	// lease, and returns the grant from now on. When the grant is fenced, Renew raises Limit to at
+	// least u.Want; a store of GuaranteeLossy may allow less, bounded by its clock, and no store
+	// allows a Want that is hours above u.Used. Renew changes nothing else of the grant. The
+	// generator calls it at least once a minute, and within RenewWithin of the last call.
 	//
 	// ErrWorkerRowLost ends the lease; do not renew it again. The holder of a fenced grant may go
-	// on up to Limit, because its successor starts above it; call Grant again, since the lease may
-	// have lowered Limit. It must stop at once and drop prepared IDs when the grant has no fence,
-	// or when the error is also ErrFenceRegressed or ErrRowMissing of package leasestore. After any
-	// other error the lease stands as it was.
-	Renew(ctx context.Context, used, want int64) error
-	// Release gives the worker ID back; used is the highest delta of which the holder issued IDs.
-	Release(ctx context.Context, used int64) error
+	// on up to the Limit that Renew returns with the error, which may be lower than before: its
+	// successor starts above it. It must stop at once and drop prepared IDs when the grant has no
+	// fence, or when the error is also ErrFenceRegressed or ErrRowMissing of package leasestore.
+	// After any other error the lease stands as it was, and Renew returns the unchanged grant.
+	Renew(ctx context.Context, u Use) (Grant, error)
+	// End ends the lease. With e.Released it gives the worker ID back: the next holder may use all
+	// deltas above e.Used. Otherwise the worker ID stays with the lease until the lease expires,
+	// and End neither blocks nor accesses the store. The holder has stopped issuing IDs before, and
+	// issues none afterwards, also when End returns an error: the store may carry out the change
+	// later. Renew returns ErrWorkerRowLost from then on. A second End does nothing.
+	End(ctx context.Context, e Ending) error
+}
+
+// A Use tells a lease how far its holder is. Deltas outside the grant are allowed, since the
+// generator may have had another worker ID before.
+type Use struct {
+	Used   int64 // the highest delta in use
+	Want   int64 // the delta that Limit has to reach, if it is above Used
+	Oldest int64 // the lowest delta of which the holder may still issue an ID, for Horizon of package leasestore
+}
+
+// An Ending tells a lease how its holder ends. The zero Ending is safe after a loss and after
+// Invalidate: a copy of the process may go on with the lease.
+type Ending struct {
+	Released bool  // give the worker ID back
+	Used     int64 // if Released: the highest delta of which the holder has issued an ID; lower ones are used up, too
 }
 
 // A Grant is a consistent snapshot of the worker ID, the range of deltas and the guarantee of a
 // lease.
 type Grant struct {
-	WorkerID     int64     // 0 to MaxWorkerID of the domain
-	First, Limit int64     // deltas the holder may use, both inclusive; Limit is Unlimited when there is no fence
-	Guarantee    Guarantee // protection against a second holder
-	Reusable     bool      // the worker ID may be given out again after this process ends
+	WorkerID     int64         // 0 to MaxWorkerID of the domain
+	First, Limit int64         // deltas the holder may use, both inclusive, at least 1; Limit is Unlimited when there is no fence
+	Guarantee    Guarantee     // protection against a second holder
+	Reusable     bool          // the worker ID may be given out again after this process ends
+	RenewWithin  time.Duration // the longest time between the starts of two renewals, since another process may take over the lease then; 0: a minute
+	Namespace    string        // of the worker ID, for the log; or ""
 }
 
 // Unlimited is the Limit of a grant without a fence.
@@ -147,7 +168,7 @@ var (
 	// ErrLayoutMismatch: the store is pinned to another layout, unit, epoch or datacenter.
 	ErrLayoutMismatch = errors.New("assigner: layout mismatch")
 	// ErrWorkerAheadOfClock: the fences of all free worker IDs are further ahead of the clock than
-	// LeaseConfig.MaxLead allows.
+	// LeaseConfig.MaxLead allows. It passes as the clock moves on.
 	ErrWorkerAheadOfClock = errors.New("assigner: worker ID ahead of the clock")
 	// ErrQuarantined: the store may have forgotten an earlier holder of the worker ID, which must
 	// not be used yet. Call Assign of the same assigner again after RetryAfter.

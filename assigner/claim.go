@@ -84,9 +84,9 @@ func (c *claim) usedUp() bool { return c.meta.NextWorkerID > c.domain.MaxWorkerI
 // free rows, all of them too far ahead of the clock, or the largest int64 when no row is free.
 func (c *claim) none(nearest int64) error {
 	if nearest < math.MaxInt64 {
-		after := c.alloc.Time(nearest).Sub(c.alloc.Time(c.farthest(c.meta.Fence))) // saturates, unlike a product
-		return passing{fmt.Errorf("%w: the fences of all free worker IDs are more than %v ahead; wait for the clock, set MaxAhead in the generators, "+
-			"or raise MaxLead", ErrWorkerAheadOfClock, c.lead()), after}
+		after := c.alloc.Time(nearest).Sub(c.alloc.Time(c.farthest())) // saturates, unlike a product
+		return passing{fmt.Errorf("%w: the fences of all free worker IDs are more than %v ahead; wait for the clock, or raise MaxLead in the whole "+
+			"namespace; if generators run ahead all the time, choose a layout with more sequence bits", ErrWorkerAheadOfClock, time.Duration(c.limits.lead)*c.domain.Layout.Unit), after}
 	}
 	return passing{fmt.Errorf("%w: all %d have been given out, and none is free; wait until one is released, or use another namespace "+
 		"with another DatacenterID; IDs of a layout with more worker bits need new tables, since they can be equal to the old ones", ErrWorkersExhausted,
@@ -102,10 +102,13 @@ const (
 	attempts = 8
 )
 
-// free returns expired rows, and last the next worker ID that was never given out, or an error if
-// there are none. While there are new worker IDs, Auto takes only spares, of the first rows, and no
-// claim takes a row that needs a quarantine if a new worker ID needs none. Other claims read more
-// rows when all rows that they have read are unusable.
+// farthest returns the highest fence of a row that this claim may take.
+func (c *claim) farthest() int64 { return c.limits.farthest(c.from(c.meta.Fence)) }
+
+// free returns the rows to try, the best first: rows that the generator can use at once, the next
+// worker ID that was never given out, and rows that it has to wait for. It returns an error if
+// there are none. While there are new worker IDs, Auto takes only spares, of the first rows. Other
+// claims read more rows when all rows that they have read are unusable.
 func (c *claim) free() ([]leasestore.Row, error) {
 	for n := listed; ; n *= 8 {
 		rows, err := c.store.Expired(c.ctx, n)
@@ -116,27 +119,29 @@ func (c *claim) free() ([]leasestore.Row, error) {
 		if len(usable) == 0 && len(rows) == n && (c.usedUp() || !c.newFirst) {
 			continue
 		}
-		usable = usable[:min(attempts, len(usable))]
 		if !c.usedUp() {
-			usable = append(usable, leasestore.Row{WorkerID: c.meta.NextWorkerID})
+			new := leasestore.Row{WorkerID: c.meta.NextWorkerID}
+			i, _ := slices.BinarySearchFunc(usable, c.rank(new), func(r leasestore.Row, rank int64) int { return cmp.Compare(c.rank(r), rank) })
+			usable = append(usable[:min(i, attempts):min(i, attempts)], append([]leasestore.Row{new}, usable[i:]...)...)
 		}
 		if len(usable) == 0 {
 			return nil, c.none(nearest)
 		}
-		return usable, nil
+		return usable[:min(attempts+1, len(usable))], nil
 	}
 }
 
 // usable returns the rows that may be taken, by rank, and the lowest fence of the rows whose fence
 // is too far ahead. It leaves out rows that are not counted yet, since the worker ID of such a row
-// would be given out again if the row were deleted.
+// would be given out again if the row were deleted, and rows that need a quarantine if a new worker
+// ID needs none.
 func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row, nearest int64) {
 	nearest = math.MaxInt64
 	for _, row := range rows {
 		switch {
 		case row.Expires.After(c.status.Now), row.WorkerID > min(c.domain.MaxWorkerID(), c.meta.NextWorkerID-1):
 		case !c.usedUp() && (c.newFirst && !spare(row) || c.suspicion(row) != "" && c.suspicion(leasestore.Row{}) == ""):
-		case row.Fence > c.farthest(c.meta.Fence):
+		case row.Fence > c.farthest():
 			nearest = min(nearest, row.Fence)
 		default:
 			usable = append(usable, row)
@@ -148,17 +153,33 @@ func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row, nearest 
 	return usable, nearest
 }
 
-// rank returns how many windows the fence of a row is ahead of the clock, begun windows included:
-// in units, all processes would try the same row. Spares of Auto come first, and rows that need a
-// quarantine last.
+// The ranks of rows, of which the lowest is taken first. Up to rankNew the generator can use the
+// row at once.
+const (
+	rankSpare   = -1                // of Auto
+	rankNew     = math.MaxInt32     // a new worker ID
+	rankWait    = rankNew + 1       // and the units to wait
+	rankSuspect = math.MaxInt64 - 1 // after a quarantine; for a new worker ID one more
+)
+
+// rank returns the rank of a row. For a row that can be used at once it is the number of windows
+// that the fence is ahead of the clock, begun windows included: in units, all processes would try
+// the same row.
 func (c *claim) rank(row leasestore.Row) int64 {
+	ahead := max(row.Fence-c.from(c.meta.Fence), 0)
 	switch {
+	case c.suspicion(row) != "" && row.Version == 0:
+		return rankSuspect + 1
 	case c.suspicion(row) != "":
-		return math.MaxInt64
+		return rankSuspect
+	case row.Version == 0:
+		return rankNew
 	case c.newFirst && spare(row):
-		return -1
+		return rankSpare
+	case ahead > c.domain.MaxAhead:
+		return rankWait + ahead
 	}
-	return (max(row.Fence-c.now, 0) + c.units() - 1) / c.units()
+	return min((ahead+c.limits.window-1)/c.limits.window, rankNew-1)
 }
 
 // spare reports whether a row was created for other processes and never claimed: every claim has an
@@ -183,7 +204,7 @@ func (c *claim) fixed() ([]leasestore.Row, error) {
 	if err != nil {
 		return nil, fmt.Errorf("assigner: read row %d: %w", c.here.workerID, err)
 	}
-	if err = c.taken(row); err == nil && row.Fence > c.farthest(c.meta.Fence) {
+	if err = c.taken(row); err == nil && row.Fence > c.farthest() {
 		err = c.none(row.Fence)
 	}
 	row.WorkerID = c.here.workerID
@@ -211,12 +232,10 @@ func (c *claim) take(old leasestore.Row) (*lease, error) {
 		err = c.confirm(l)
 	}
 	switch {
-	case err != nil && c.own(old):
-		return nil, err // keep the row: Horizon counts it
 	case err != nil: // free the row, or it is free when it expires
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		_ = l.Release(ctx, 0)
+		_ = l.End(ctx, Ending{Released: true})
 		return nil, err
 	case l.quarantine != nil:
 		return nil, c.keep(l, l.remains(c.status))
@@ -252,7 +271,7 @@ func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 	if c.status.Lossy || len(c.status.Faults) > 0 {
 		l.guarantee = GuaranteeLossy
 	}
-	l.pace = pace{used: max(fence, c.now), at: c.now, span: c.units()}
+	l.pace = c.limits.begin(c.from(fence), c.now, fence)
 	l.row = leasestore.Row{WorkerID: old.WorkerID, Version: old.Version + 1, Token: cryptorand.Text(), Owner: c.cfg.Owner, Holder: c.holder}
 	ttl = 2 * c.window()
 	if reason := c.suspicion(old); reason != "" {
@@ -263,19 +282,12 @@ func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 		l.row.Identity, l.row.Fence = old.Identity, fence
 	} else {
 		l.row.Identity = c.status.Identity
-		l.row.Fence = max(fence, c.reach(max(fence, c.now), c.units()))
+		l.row.Fence = c.limits.claim(c.from(c.meta.Fence), fence)
 	}
 	l.first, l.limit = max(fence, c.meta.Horizon)+1, l.row.Fence
-	l.row.Oldest = l.first
-	if c.own(old) {
-		l.row.Oldest = min(l.first, old.Oldest)
-	}
+	l.elders, l.row.Oldest, l.row.Former = c.inherit(old, l.first)
 	return l, ttl
 }
-
-// own reports whether this process has lost a lease of the row: the generator may be using up the
-// rest of its grant.
-func (c *claim) own(r leasestore.Row) bool { return r.Token != "" && r.Holder == c.holder }
 
 var errMoved = errors.New("assigner: the store has changed during a claim")
 
@@ -295,9 +307,8 @@ func (c *claim) confirm(l *lease) error {
 		return errMoved
 	}
 	if l.quarantine != nil {
-		isolation := c.isolation()
-		*l.quarantine = quarantine{c.clock(), isolation, c.status, l.quarantine.reason}
-		l.first = max(l.first, c.beyond(c.status.Now, l.fence, isolation)+1) // above all deltas that may be forgotten
+		*l.quarantine = quarantine{c.clock(), c.isolation(), c.status, l.quarantine.reason}
+		l.first = max(l.first, c.forgotten(l.fence)+1)
 	}
 	return nil
 }

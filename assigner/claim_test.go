@@ -91,37 +91,37 @@ func TestAssignTakes(t *testing.T) {
 		"the first of the namespace, by Auto":    {setting{on(Auto, second), nil, 0, nil}, 2, 1, 1030},
 		"one used in the past":                   {setting{leased, rows{free(2, 500)}, 0, nil}, 2, 501, 1030},
 		"one used up to now":                     {setting{leased, rows{free(2, 1000)}, 0, nil}, 2, 1001, 1030},
-		"one used ahead of the clock":            {setting{leased, rows{free(2, 5000)}, 0, nil}, 2, 5001, 5030},
+		"one used ahead of the clock":            {setting{leased, rows{free(2, 5000)}, 0, nil}, 2, 5001, 5001},
 		"one whose fence is in the past":         {setting{leased, some, 0, nil}, 1, 901, 1030},
-		"the nearest fence":                      {setting{leased, rows{free(0, 1500), free(1, 1200)}, 0, nil}, 1, 1201, 1230},
+		"the nearest fence":                      {setting{leased, rows{free(0, 1500), free(1, 1200)}, 0, nil}, 1, 1201, 1201},
 		"one in the past, not a unit ahead":      {setting{leased, rows{free(0, 1001), free(1, 1000)}, 0, nil}, 1, 1001, 1030},
 		"a new one, as none is free":             {setting{leased, some[2:], 0, nil}, 3, 1, 1030},
 		"one that expired":                       {setting{leased, rows{held(0, 900, "other", 1000)}, 0, nil}, 0, 901, 1030},
-		"none beyond the layout":                 {setting{leased, rows{free(4, 1), free(0, 2000)}, 0, nil}, 0, 2001, 2030},
+		"none beyond the layout":                 {setting{leased, rows{free(4, 1), free(0, 2000)}, 0, nil}, 0, 2001, 2001},
 		"a free one after the counter has ended": {setting{leased, rows{free(2, 900)}, 1 << 40, nil}, 2, 901, 1030},
 		"Auto: a new one":                        {setting{auto, some, 0, nil}, 3, 1, 1030},
 		"Auto: a free one, as none is new":       {setting{auto, append(rows{held(3, 1, "other", 1001)}, some...), 0, nil}, 1, 901, 1030},
 		"Auto: a free one after the counter":     {setting{auto, rows{free(2, 900)}, 1 << 40, nil}, 2, 901, 1030},
-		"Auto: a spare one after the counter":    {setting{auto, rows{free(0, 500), {WorkerID: 1, Version: 1, Fence: 5000}}, 1 << 40, nil}, 1, 5001, 5030},
+		"Auto: a spare one after the counter":    {setting{auto, rows{free(0, 500), {WorkerID: 1, Version: 1, Fence: 5000}}, 1 << 40, nil}, 1, 5001, 5001},
 		"the nearest fence, not a spare one":     {setting{leased, rows{free(0, 500), {WorkerID: 1, Version: 1, Fence: 5000}}, 0, nil}, 0, 501, 1030},
 		"Auto: a spare one": {setting{auto, rows{{Version: 1, Token: "recovering-"}, {WorkerID: 1, Version: 1}, free(2, 1)}, 0, nil},
 			1, 1, 1030},
-		"Fenced: another owner's that expired":     {setting{mine, rows{held(0, 1030, "other", 1000)}, 0, nil}, 0, 1031, 1060},
-		"Fenced: its own that is held":             {setting{mine, rows{held(0, 1030, "me", 2000)}, 0, nil}, 0, 1031, 1060},
+		"Fenced: another owner's that expired":     {setting{mine, rows{held(0, 1030, "other", 1000)}, 0, nil}, 0, 1031, 1031},
+		"Fenced: its own that is held":             {setting{mine, rows{held(0, 1030, "me", 2000)}, 0, nil}, 0, 1031, 1031},
 		"Fenced: one released by a clock ahead":    {setting{mine, rows{early}, 0, nil}, 0, 901, 1030},
 		"with clocks that differ by MaxSkew":       {setting{leased, nil, 0, clocks(memStart-61, 0)}, 0, 1, 1030},
 		"with a store that is ahead by MaxSkew":    {setting{leased, nil, 0, clocks(memStart+61, 0)}, 0, 1, 1030},
 		"with a last write that is ahead":          {setting{leased, nil, 0, clocks(memStart, memStart+61)}, 0, 1, 1030},
 		"with a fault that is allowed":             {setting{on(Leased, LeaseConfig{AllowUndurable: true}), nil, 0, faulty("sync_binlog is 0")}, 0, 1, 1030},
-		"a fence as far ahead as a restart goes":   {setting{leased, nil, 0, server("A", 1060)}, 0, 1061, 1090},
-		"a fence as far ahead as configured":       {setting{on(Leased, hour), nil, 0, server("A", 4600)}, 0, 4601, 4630},
-		"a fence as far ahead as configured there": {setting{on(Leased, hour), nil, 0, server("", 4600)}, 0, 4601, 4630},
-		"a fence a day ahead, if none is replaced": {setting{leased, nil, 0, server("", 87_400)}, 0, 87_401, 87_430},
-		"Fenced: a fence as far as a restart goes": {setting{mine, nil, 0, server("A", 1060)}, 0, 1061, 1090},
+		"a fence as far ahead as a restart goes":   {setting{leased, nil, 0, server("A", 1075)}, 0, 1076, 1076},
+		"a fence as far ahead as configured":       {setting{on(Leased, hour), nil, 0, server("A", 4600)}, 0, 4601, 4601},
+		"a fence as far ahead as configured there": {setting{on(Leased, hour), nil, 0, server("", 4600)}, 0, 4601, 4601},
+		"a fence a day ahead, if none is replaced": {setting{leased, nil, 0, server("", 87_400)}, 0, 87_401, 87_401},
+		"Fenced: a fence as far as a restart goes": {setting{mine, nil, 0, server("A", 1075)}, 0, 1076, 1076},
 		"a fence that the namespace's one has ahead": {setting{leased, nil, 0, func(s *memStore) {
-			server("A", 9060)(s)
+			server("A", 9075)(s)
 			s.meta.Fence = 9000
-		}}, 0, 9061, 9090},
+		}}, 0, 9076, 9076},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, order := range orders {
@@ -129,7 +129,8 @@ func TestAssignTakes(t *testing.T) {
 				before := s.rows[tt.worker].Version
 				a := tt.open(s)
 				a.(*leaser).shuffle = order
-				want := Grant{WorkerID: tt.worker, First: tt.first, Limit: tt.limit, Guarantee: GuaranteeFenced, Reusable: true}
+				want := Grant{WorkerID: tt.worker, First: tt.first, Limit: tt.limit, Guarantee: GuaranteeFenced, Reusable: true, RenewWithin: a.(*leaser).cfg.Window}
+				want.RenewWithin = max(want.RenewWithin, time.Second)
 				if len(s.status.Faults) > 0 {
 					want.Guarantee = GuaranteeLossy
 				}
@@ -168,6 +169,53 @@ func TestAssignTriesRowsInRandomOrder(t *testing.T) {
 	}
 }
 
+// A claim prefers a row that the generator can use at once, then a new worker ID, then the row for
+// which it waits least, and last a row in quarantine. Rows 0 to 3 have the fences, "q" is in
+// quarantine.
+func TestAssignPrefersTheRowThatCanBeUsedFirst(t *testing.T) {
+	const used, fresh = 4, 2 // the worker IDs that are given out: all, or two
+	for name, tt := range map[string]struct {
+		open     func(leasestore.Store) Assigner
+		fences   []int64 // -1: a row in quarantine
+		next     int64
+		maxAhead int64
+		want     int64
+	}{
+		"keeps to the clock: a row in the past":                  {leased, []int64{1001, 1000}, fresh, 0, 1},
+		"keeps to the clock: a new one, not one unit of waiting": {leased, []int64{1002, 1001}, fresh, 0, 2},
+		"runs ahead a little: a row within reach":                {leased, []int64{1020, 1010}, fresh, 10, 1},
+		"runs ahead a little: a new one":                         {leased, []int64{1020, 1011}, fresh, 10, 2},
+		"runs ahead at will: the nearer row, not a new one":      {leased, []int64{1070, 1031}, fresh, math.MaxInt64, 1},
+		"all are given out: the shortest wait":                   {leased, []int64{1400, 1302, 1301, 1400}, used, 0, 2},
+		"all are given out: a wait before a quarantine":          {leased, []int64{-1, 1302, -1, 1301}, used, 0, 3},
+		"a new one before a wait, by Auto":                       {auto, []int64{1000, 1001}, fresh, 0, 2},
+		"Auto, all are given out: a row in the past":             {auto, []int64{1300, 1000, 1301, 1302}, used, 0, 1},
+		"a new one before a quarantine":                          {leased, []int64{-1, -1}, fresh, 0, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, order := range orders {
+				s := newMemStore()
+				s.pin(tt.next)
+				s.status.Identity, s.meta.Identity = "A", "A"
+				for i, fence := range tt.fences {
+					row := free(int64(i), fence)
+					if row.Identity = "A"; fence < 0 {
+						row.Identity, row.Fence = "B", 0
+					}
+					s.rows[int64(i)] = row
+				}
+				a := tt.open(s).(*leaser)
+				a.shuffle, a.cfg.MaxLead = order, time.Hour
+				d := memDomain()
+				d.MaxAhead = tt.maxAhead
+				if got := takeIn(t, a, d).Grant().WorkerID; got != tt.want {
+					t.Errorf("worker %d, want %d", got, tt.want)
+				}
+			}
+		})
+	}
+}
+
 func TestAssignFails(t *testing.T) {
 	type rows = []leasestore.Row
 	hour, second := LeaseConfig{MaxLead: time.Hour}, LeaseConfig{FirstWorkerID: 2}
@@ -198,12 +246,12 @@ func TestAssignFails(t *testing.T) {
 		"a clock behind the last write":         {setting{leased, nil, 0, clocks(memStart, memStart+62)}, leasestore.ErrClockSkew, wrong + "00:17:42Z in the store or at its last write", 0},
 		"a fault":                               {setting{leased, nil, 0, faulty("sync_binlog is 0")}, leasestore.ErrNotDurable, "sync_binlog is 0; correct the settings, or set AllowUndurable", 0},
 		"two faults":                            {setting{leased, nil, 0, faulty("sync_binlog is 0", "read_only is on")}, leasestore.ErrNotDurable, "sync_binlog is 0; read_only is on", 0},
-		"a fence further than a restart goes":   {setting{leased, nil, 0, server("A", 1061)}, ErrWorkerAheadOfClock, "MaxLead", time.Second},
-		"a fence a minute further":              {setting{leased, nil, 0, server("A", 1120)}, ErrWorkerAheadOfClock, "MaxLead", time.Minute},
+		"a fence further than a restart goes":   {setting{leased, nil, 0, server("A", 1076)}, ErrWorkerAheadOfClock, "MaxLead", time.Second},
+		"a fence a minute further":              {setting{leased, nil, 0, server("A", 1135)}, ErrWorkerAheadOfClock, "MaxLead", time.Minute},
 		"a fence further than configured":       {setting{on(Leased, hour), nil, 0, server("A", 4607)}, ErrWorkerAheadOfClock, "MaxLead", 7 * time.Second},
 		"a fence further than configured there": {setting{on(Leased, hour), nil, 0, server("", 4607)}, ErrWorkerAheadOfClock, "MaxLead", 7 * time.Second},
 		"a fence further than a day":            {setting{leased, nil, 0, server("", 87_409)}, ErrWorkerAheadOfClock, "MaxLead", 9 * time.Second},
-		"Fenced: a fence that is further ahead": {setting{mine, nil, 0, server("A", 1061)}, ErrWorkerAheadOfClock, "free worker IDs are more than 1m0s ahead", time.Second},
+		"Fenced: a fence that is further ahead": {setting{mine, nil, 0, server("A", 1076)}, ErrWorkerAheadOfClock, "free worker IDs are more than 1m15s ahead", time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := tt.store()
@@ -301,7 +349,9 @@ func TestAutoReadsTheFirstRowsAlone(t *testing.T) {
 // given is a source of Fenced that does not check its worker ID.
 type given Grant
 
-func (g given) Assign(context.Context, Domain) (Lease, error) { return derivedLease{Grant(g)}, nil }
+func (g given) Assign(context.Context, Domain) (Lease, error) {
+	return &derivedLease{grant: Grant(g)}, nil
+}
 
 // nothing is an assigner with a mistake.
 type nothing struct{}
@@ -487,10 +537,10 @@ func TestAssignBySeveralGenerators(t *testing.T) {
 					if _, twice := firsts.LoadOrStore(l.Grant().First, true); twice {
 						t.Errorf("two grants begin at %d", l.Grant().First)
 					}
-					if err := l.Renew(t.Context(), 0, 0); err != nil && !errors.Is(err, ErrWorkerRowLost) {
+					if err := extend(t.Context(), l, 0, 0); err != nil && !errors.Is(err, ErrWorkerRowLost) {
 						t.Error(err)
 					}
-					if err := l.Release(t.Context(), 0); err != nil {
+					if err := l.End(t.Context(), Ending{Released: true, Used: l.Grant().First}); err != nil {
 						t.Error(err)
 					}
 				}

@@ -108,15 +108,27 @@ func (a derived) Assign(ctx context.Context, d Domain) (Lease, error) {
 	if err := d.CheckWorkerID(n, a.source); err != nil {
 		return nil, err
 	}
-	return derivedLease{Grant{WorkerID: n, First: 1, Limit: Unlimited, Guarantee: GuaranteeDerived, Reusable: true}}, nil
+	return &derivedLease{grant: Grant{WorkerID: n, First: 1, Limit: Unlimited, Guarantee: GuaranteeDerived, Reusable: true}}, nil
 }
 
-// derivedLease has no store: Renew and Release do nothing.
-type derivedLease struct{ grant Grant }
+// derivedLease has no store.
+type derivedLease struct {
+	grant Grant
+	ended bool
+}
 
-func (l derivedLease) Grant() Grant                              { return l.grant }
-func (l derivedLease) Renew(context.Context, int64, int64) error { return nil }
-func (l derivedLease) Release(context.Context, int64) error      { return nil }
+func (l *derivedLease) Grant() Grant { return l.grant }
+func (l *derivedLease) Renew(context.Context, Use) (Grant, error) {
+	if l.ended {
+		return l.grant, fmt.Errorf("%w: the lease of worker %d has ended", ErrWorkerRowLost, l.grant.WorkerID)
+	}
+	return l.grant, nil
+}
+
+func (l *derivedLease) End(context.Context, Ending) error {
+	l.ended = true
+	return nil
+}
 
 // fromAddress derives the worker ID from addr or, if it is zero, from the host's first usable
 // address that suits.

@@ -48,7 +48,7 @@ func TestStaticGrant(t *testing.T) {
 	lease, err := assigner.Static(7).Assign(t.Context(), domain(bitsalloc.Default()))
 	testkit.Must(t, err)
 	want := assigner.Grant{WorkerID: 7, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeDerived, Reusable: true}
-	if errRenew, errRelease := lease.Renew(t.Context(), 100, 200), lease.Release(t.Context(), 100); errRenew != nil || errRelease != nil || lease.Grant() != want {
+	if errRenew, errRelease := extend(t.Context(), lease), lease.End(t.Context(), assigner.Ending{Released: true, Used: 100}); errRenew != nil || errRelease != nil || lease.Grant() != want {
 		t.Errorf("Renew: %v; Release: %v; grant %+v, want %+v", errRenew, errRelease, lease.Grant(), want)
 	}
 	ended, end := context.WithCancel(t.Context())
@@ -206,4 +206,9 @@ func TestHostDefaults(t *testing.T) {
 		return
 	}
 	check(t, assigner.IPv4Suffix(netip.Addr{}, 16), 0, assigner.ErrWorkerUnknown)
+}
+
+func extend(ctx context.Context, l assigner.Lease) error {
+	_, err := l.Renew(ctx, assigner.Use{Used: 100, Want: 200})
+	return err
 }

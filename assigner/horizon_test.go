@@ -39,15 +39,20 @@ func TestHorizonCountsRows(t *testing.T) {
 		row  leasestore.Row
 		want int64
 	}{
-		"held":                                 {row("T", now+60, now+60), old},
-		"held, its deltas used up":             {row("T", old, now+60), old},
-		"held, ahead of the clock":             {leasestore.Row{Fence: now + 90, Oldest: now + 1, Token: "T", Expires: memTime(now + 60)}, now},
-		"expired, its fence ahead":             {row("T", now+60, now-1), old},
-		"expired, its fence a minute ago":      {row("T", now-60, now-1), old},
-		"expired, its fence over a minute ago": {row("T", now-61, now), now},
-		"released":                             {row("", now+60, now+60), now},
-		"revoked":                              {row("revoked-T", now+60, now+60), old},
-		"recovered, its fence ahead":           {row("recovering-3600-T", now+3600, now), old},
+		"held":                                               {row("T", now+60, now+60), old},
+		"held, its deltas used up":                           {row("T", old, now+60), old},
+		"held, ahead of the clock":                           {leasestore.Row{Fence: now + 90, Oldest: now + 1, Token: "T", Expires: memTime(now + 60)}, now},
+		"expired, its fence ahead":                           {row("T", now+60, now-1), old},
+		"expired, its fence a minute ago":                    {row("T", now-60, now-1), old},
+		"expired, its fence over a minute ago":               {row("T", now-61, now), now},
+		"released":                                           {row("", now+60, now+60), now},
+		"revoked":                                            {row("revoked-T", now+60, now+60), old},
+		"recovered, its fence ahead":                         {row("recovering-3600-T", now+3600, now), now},
+		"released, a former holder's ahead":                  {leasestore.Row{Oldest: old, Former: now + 1}, old},
+		"released, a former holder's a minute ago":           {leasestore.Row{Oldest: old, Former: now - 60}, old},
+		"released, a former holder's over a minute ago":      {leasestore.Row{Oldest: old, Former: now - 61}, now},
+		"held, after a former holder's over a minute ago":    {leasestore.Row{Oldest: old, Former: now - 61, Token: "T", Expires: memTime(now + 60)}, now - 60},
+		"held, after one that is past, its own delta higher": {leasestore.Row{Oldest: now - 50, Former: now - 61, Token: "T", Expires: memTime(now + 60)}, now - 50},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newMemStore()
@@ -84,12 +89,10 @@ func TestHorizonHoldsAgainstClaims(t *testing.T) {
 	if oldest := s.rows[1].Oldest; oldest != memStart {
 		t.Errorf("the claim has stored the oldest delta %d, want %d, above the horizon that it knew", oldest, memStart)
 	}
-	second.(*lease).SetOldest(memStart + 17)
-	for range 2 {
-		if err := second.Renew(t.Context(), memStart+20, 0); err != nil || s.rows[1].Oldest != memStart+17 {
+	for _, oldest := range []int64{memStart + 17, memStart + 3} { // it never falls
+		if _, err := second.Renew(t.Context(), Use{Used: memStart + 20, Oldest: oldest}); err != nil || s.rows[1].Oldest != memStart+17 {
 			t.Errorf("Renew: %v, row %+v, want the oldest delta %d", err, s.rows[1], memStart+17)
 		}
-		second.(*lease).SetOldest(memStart + 3) // it never falls
 	}
 }
 
@@ -115,11 +118,11 @@ func TestHorizonHoldsAgainstAFencedHolderThatGoesOn(t *testing.T) {
 		s.pin(0)
 		a := clocked(Fenced(s, Static(2), "me", shortWindow))
 		l := take(t, a)
-		l.(*lease).SetOldest(memStart - 3)
-		testkit.Must(t, l.Renew(t.Context(), memStart, 0))
+		_, err := l.Renew(t.Context(), Use{Used: memStart, Oldest: memStart - 3})
+		testkit.Must(t, err)
 		oldest := s.rows[2].Oldest
 		s.status.Identity, s.status.Now = "another server", memTime(memStart+after)
-		wantError(t, l.Renew(t.Context(), memStart, 0), ErrWorkerRowLost)
+		wantError(t, extend(t.Context(), l, memStart, 0), ErrWorkerRowLost)
 		s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
 			s.errMeta, s.onSwap = errStore, nil
 			return do(), nil
@@ -129,26 +132,6 @@ func TestHorizonHoldsAgainstAFencedHolderThatGoesOn(t *testing.T) {
 		wantHorizon(t, s, oldest)
 		refused(t, a, ErrQuarantined)
 		wantHorizon(t, s, oldest)
-	}
-}
-
-// The holder of the row may be using up its grant only if it is this process.
-func TestClaimKeepsTheOldestDeltaOfAnOwnRowAlone(t *testing.T) {
-	for _, row := range []leasestore.Row{{Oldest: 5, Token: "T"}, {Oldest: 5, Holder: "me"}, {Oldest: 5, Token: "T", Holder: "me"}, {Oldest: 11, Token: "T", Holder: "me"}} {
-		s := newMemStore()
-		row.Version, row.Fence = 1, 9
-		s.rows[0] = row
-		s.pin(1)
-		a := leased(s).(*leaser)
-		a.holder = "me"
-		take(t, a)
-		want := int64(10)
-		if row.Token != "" && row.Holder != "" {
-			want = min(want, row.Oldest)
-		}
-		if s.rows[0].Oldest != want {
-			t.Errorf("%+v after a claim of %+v, want Oldest %d", s.rows[0], row, want)
-		}
 	}
 }
 

@@ -19,8 +19,9 @@ type lease struct {
 	first, limit int64
 	row          leasestore.Row // as last proved
 	pace         pace           // at the last proof
-	oldest       int64          // see SetOldest
 	server       string         // the server's identity at the last proof
+	elders       elders
+	ended        bool
 
 	// For the time safe after renewed, the row cannot have another holder. renewed is the start of
 	// the call that proved the row last.
@@ -34,43 +35,38 @@ type lease struct {
 }
 
 func (l *lease) Grant() Grant {
-	return Grant{WorkerID: l.row.WorkerID, First: l.first, Limit: l.limit, Guarantee: l.guarantee, Reusable: true}
+	return Grant{WorkerID: l.row.WorkerID, First: l.first, Limit: l.limit, Guarantee: l.guarantee, Reusable: true,
+		RenewWithin: l.window(), Namespace: l.namespace()} // half of the time to live of the row
 }
 
-// RenewWithin returns half of the time to live of the row.
-func (l *lease) RenewWithin() time.Duration { return l.window() }
-
-// SetOldest has the next Renew store that the holder issues no more IDs of deltas below oldest.
-func (l *lease) SetOldest(oldest int64) { l.oldest = oldest }
-
-// Namespace returns the name of the store's namespace, or "".
-func (a *leaser) Namespace() string {
+// namespace returns the name of the store's namespace, or "".
+func (a *leaser) namespace() string {
 	if s, ok := a.store.(leasestore.Namespaced); ok {
 		return s.Namespace()
 	}
 	return ""
 }
 
-// Renew raises the fence to want, and to two windows above used and the clock, and keeps the row
-// from expiring.
-func (l *lease) Renew(ctx context.Context, used, want int64) error {
-	began, at := l.clock(), l.domain.Now() // when used was read
+// Renew raises the fence as far as fences allows, and keeps the row from expiring.
+func (l *lease) Renew(ctx context.Context, u Use) (Grant, error) {
+	err := l.renew(ctx, u)
+	return l.Grant(), err
+}
+
+func (l *lease) renew(ctx context.Context, u Use) error {
+	if l.ended {
+		return fmt.Errorf("%w: row %d: the lease has ended", ErrWorkerRowLost, l.row.WorkerID)
+	}
+	began, at := l.clock(), l.domain.Now() // when u.Used was read
 	b, err := l.lookHeld(ctx)
 	if err != nil {
 		return err
 	}
-	pace := l.pace.follow(max(used, at), at, l.units(), l.alloc.MaxDelta())
-	used = max(used, b.now)
-	// Limit want, which may come from a clock that was wrong for a moment. MaxSkew is always
-	// allowed.
-	skew := int64(2 * l.cfg.MaxSkew / l.domain.Layout.Unit)
-	most := b.most(used, l.fence)
-	want = min(want, most, above(max(used, l.row.Fence), max(4*pace.span, skew), l.alloc.MaxDelta()))
+	pace := b.limits.follow(l.pace, max(u.Used, at), at)
 	next := l.row
 	next.Identity = b.status.Identity // a row that matches has lost no commit
-	next.Oldest = max(next.Oldest, l.oldest)
-	// Raise it by one unit at least: a late swap from the old row must fail, see Revoke.
-	next.Fence = max(l.row.Fence, b.reach(l.row.Fence, 1), b.reach(want, 0), min(most, b.reach(used, 2*pace.span)))
+	next.Oldest, next.Former = l.elders.renew(l.row, b.passed(), u.Oldest, began.mono)
+	next.Fence = b.limits.renew(b.from(l.fence), l.row.Fence, max(u.Used, b.now), u.Want, pace)
 	if err := l.raise(ctx, next); err != nil {
 		return err
 	}
@@ -96,7 +92,7 @@ func (l *lease) lookHeld(ctx context.Context) (bounds, error) {
 	if moved {
 		// A successor on the new server starts above the deltas that its quarantine covers. The
 		// quarantine started after the last renewal of this lease.
-		l.limit = min(l.limit, b.beyond(l.renewed.wall, l.fence, b.isolation()-l.cfg.MaxSkew))
+		l.limit = min(l.limit, above(max(l.alloc.Delta(l.renewed.wall), l.fence), b.limits.ceiling()+1, b.limits.end))
 	}
 	return b, fmt.Errorf("%w: row %d: the store may have forgotten a claim by another process: the last renewal began %v ago, allowed: less than %v; "+
 		"the server was %q and is %q", ErrWorkerRowLost, l.row.WorkerID, elapsed, l.safe, l.server, b.status.Identity)
@@ -133,20 +129,13 @@ func (l *lease) load(ctx context.Context) func() (leasestore.Row, error) {
 	return func() (leasestore.Row, error) { return l.store.Load(ctx, l.row.WorkerID) }
 }
 
-// prove records the row as set by this lease. Swaps from earlier states of the row can no longer
-// take effect.
-func (l *lease) prove(row leasestore.Row) { l.row, l.tried = row, nil }
-
-// pace measures how fast a generator uses deltas: it had used deltas up to used when this host's
-// clock was at the delta at. span is the number of deltas used in a window at that rate.
-type pace struct{ used, at, span int64 }
-
-// follow returns the pace after a use up to used at now. The span changes at most twofold or by
-// half at a time, and never falls below the window at the pace of the clock.
-func (p pace) follow(used, now, window, maxDelta int64) pace {
-	rate := max(float64(used-p.used)/float64(max(now-p.at, 1)), 1)
-	wanted := int64(min(rate*float64(window), float64(maxDelta/2)))
-	return pace{used, now, max(min(max(wanted, p.span/2), 2*p.span), window)}
+// prove records the row as set by this lease. Swaps from rows with another fence can no longer take
+// effect.
+func (l *lease) prove(row leasestore.Row) {
+	if row.Fence != l.row.Fence {
+		l.tried = nil
+	}
+	l.row = row
 }
 
 // check returns an error when a row that was read no longer belongs to this lease.
@@ -154,7 +143,10 @@ func (l *lease) check(found leasestore.Row) error {
 	switch {
 	case found.Version == 0:
 		return fmt.Errorf("%w: %w: row %d: never delete rows: fences are lost with them", ErrWorkerRowLost, leasestore.ErrRowMissing, l.row.WorkerID)
-	case found.Version == l.row.Version && found.Token != l.row.Token && found.Token != "",
+	case found.Version == l.row.Version && found.Token == "":
+		l.limit = min(l.limit, found.Fence) // the next holder starts above it
+		return fmt.Errorf("%w: row %d has been released by a copy of this process", ErrWorkerRowLost, l.row.WorkerID)
+	case found.Version == l.row.Version && found.Token != l.row.Token,
 		found.Version < l.row.Version, found.Fence < l.row.Fence:
 		return fmt.Errorf("%w: %w: row %d: version %d and fence %d of %q, here %d and %d: the store went back to an earlier state, "+
 			"by a restore or a failover; run Recover", ErrWorkerRowLost, leasestore.ErrFenceRegressed, l.row.WorkerID,
@@ -173,18 +165,35 @@ func (l *lease) check(found leasestore.Row) error {
 	return nil
 }
 
-// Release frees the row and keeps its fence. The expiry is set to MaxSkew ago, so that the row is
-// offered even if the store's clock is set back.
-func (l *lease) Release(ctx context.Context, _ int64) error {
-	l.Abandon()
+// End frees the row if it is released, and gives back the deltas above the highest one in use. The
+// expiry is set to MaxSkew ago, so that the row is offered even if the store's clock is set back.
+func (l *lease) End(ctx context.Context, e Ending) error {
+	l.leave()
+	if l.ended || !e.Released {
+		l.ended = true
+		return nil
+	}
+	l.ended = true
 	held := l.row
 	for held.Token == l.row.Token { // again if a renewal takes effect late
 		free := held
 		free.Token = ""
+		free.Former = l.elders.release(held, l.alloc.Delta(l.alloc.Time(l.domain.Now()).Add(l.domain.KeptFor)))
+		if l.lowers(held.Fence) {
+			free.Fence = released(held.Fence, e.Used, l.first)
+		}
 		ok, err := l.store.Swap(ctx, held, free, -l.cfg.MaxSkew)
 		if held, err = storecall.Swapped(ok, err, held, free, l.load(ctx)); err != nil {
 			return fmt.Errorf("assigner: release row %d: %w", l.row.WorkerID, err)
 		}
 	}
 	return nil // free, or another holder's
+}
+
+// lowers reports whether a release may lower the fence of its row. A fence that this lease has not
+// set is of a recovery, or of a copy of this process that uses the deltas below it. A lease that
+// was not renewed for a window may be the copy itself, such as a machine that was resumed from a
+// snapshot only to be shut down.
+func (l *lease) lowers(fence int64) bool {
+	return (fence == l.row.Fence || slices.Contains(l.tried, fence)) && l.clock().longest(l.renewed) < l.window()
 }

@@ -174,7 +174,7 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 		if err == nil {
 			return l, nil
 		}
-		if c.Abandon(); !errors.Is(err, errMoved) {
+		if c.leave(); !errors.Is(err, errMoved) {
 			return nil, err
 		}
 	}

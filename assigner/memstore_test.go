@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -66,7 +67,7 @@ func (s *memStore) memory() *memStore { return s }
 func memDomain() Domain {
 	l := bitsalloc.Default()
 	l.WorkerBits = 2
-	return Domain{Layout: l, Epoch: bitsalloc.DefaultEpoch(), DatacenterID: 3, Now: func() int64 { return memStart }}
+	return Domain{Layout: l, Epoch: bitsalloc.DefaultEpoch(), DatacenterID: 3, Now: func() int64 { return memStart }, MaxAhead: math.MaxInt64}
 }
 
 func memTime(delta int64) time.Time {
@@ -268,4 +269,10 @@ func clocked(a Assigner) Assigner {
 		}
 	}
 	return a
+}
+
+// extend renews a lease whose holder has used deltas up to used and wants another.
+func extend(ctx context.Context, l Lease, used, want int64) error {
+	_, err := l.Renew(ctx, Use{Used: used, Want: want})
+	return err
 }

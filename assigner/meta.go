@@ -50,7 +50,7 @@ func (c *claim) name() string {
 	if s, ok := c.store.(fmt.Stringer); ok {
 		return s.String()
 	}
-	return fmt.Sprintf("%T, namespace %q", c.store, c.Namespace())
+	return fmt.Sprintf("%T, namespace %q", c.store, c.namespace())
 }
 
 // swapMeta replaces the meta row that was read by next, with a new version and token. It returns

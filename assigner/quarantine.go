@@ -101,7 +101,7 @@ func (c *claim) resume() (*lease, error) {
 			return nil, c.keep(l, l.remains(c.status))
 		}
 		from := max(l.first, c.now)
-		switch err := l.Renew(c.ctx, from, from); {
+		switch err := l.renew(c.ctx, Use{Used: from, Want: from}); {
 		case err == nil:
 			if err := c.loadMeta(); err != nil {
 				return nil, c.keep(l, err)

@@ -44,7 +44,7 @@ type fencedKey struct {
 	owner     string
 }
 
-// reserve asks the source of Fenced for the worker ID, and enters it into fencedHere until abandon.
+// reserve asks the source of Fenced for the worker ID, and enters it into fencedHere until leave.
 // It returns an error when a generator of this process has it for the same owner.
 func (c *claim) reserve() error {
 	l, err := c.source.Assign(c.ctx, c.domain)
@@ -58,7 +58,7 @@ func (c *claim) reserve() error {
 	switch {
 	case g.Guarantee != GuaranteeDerived:
 		return errors.Join(fmt.Errorf("assigner: Fenced: source grants a worker ID that is %v, allowed: %v; use that assigner by itself",
-			g.Guarantee, GuaranteeDerived), l.Release(c.ctx, 0))
+			g.Guarantee, GuaranteeDerived), l.End(c.ctx, Ending{Released: true}))
 	case g.WorkerID < first || g.WorkerID > last:
 		return fmt.Errorf("%w: %d from the source of Fenced, allowed with FirstWorkerID %d: %d to %d", ErrWorkerOutOfRange, g.WorkerID, first, first, last)
 	}
@@ -71,5 +71,5 @@ func (c *claim) reserve() error {
 	return nil
 }
 
-// Abandon frees the entry in fencedHere, see [Lease].
-func (t *terms) Abandon() { fencedHere.CompareAndDelete(t.here, t) }
+// leave frees the entry in fencedHere.
+func (t *terms) leave() { fencedHere.CompareAndDelete(t.here, t) }

@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //
 // These commands prepare a case, and their changes are not shown:
 //
-//	row 2 fence=500 version=3 token=T owner=a expires=1001 identity=A
+//	row 2 fence=500 version=3 token=T owner=a expires=1001 identity=A oldest=7 former=9
 //	meta next=4 first=2 fence=500 version=3 token=T identity=A
 //	delete 2                        deletes a row
 //	holder a maxskew=1s             opens the assigner a, see below, and takes a lease
@@ -47,7 +47,8 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	source b 3                      changes the worker ID of Fenced
 //	assign a                        takes a lease with the name a
 //	renew a 1010 1018               the holder has used deltas up to 1010, and wants 1018
-//	release a, abandon a, copy a b, revoke 2, recover 1h
+//	release a 1010                  the holder has issued IDs of deltas up to 1010
+//	abandon a, copy a b, revoke 2, recover 1h
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -250,13 +251,14 @@ func (w *script) do(words []string) {
 		w.assign(arg(1))
 	case "renew":
 		l := w.leases[arg(1)]
-		w.answer(l.Renew(w.Context(), number(2), number(3)))
+		_, err := l.Renew(w.Context(), Use{Used: number(2), Want: number(3), Oldest: number(2)})
+		w.answer(err)
 	case "release":
-		w.answer(w.leases[arg(1)].Release(w.Context(), 0))
+		w.answer(w.leases[arg(1)].End(w.Context(), Ending{Released: true, Used: number(2)}))
 	case "source":
 		w.assigners[arg(1)].source = Static(number(2))
 	case "abandon":
-		w.leases[arg(1)].(*lease).Abandon()
+		w.answer(w.leases[arg(1)].End(w.Context(), Ending{}))
 	case "copy":
 		copied := *w.leases[arg(1)].(*lease)
 		w.leases[arg(2)] = &copied
@@ -284,6 +286,8 @@ func (w *script) setRow(worker int64, args values) {
 	}
 	args.set("version", &row.Version)
 	args.set("fence", &row.Fence)
+	args.set("oldest", &row.Oldest)
+	args.set("former", &row.Former)
 	args.set("token", &row.Token)
 	args.set("owner", &row.Owner)
 	args.set("identity", &row.Identity)
@@ -395,7 +399,11 @@ func (w *script) state() map[string]string {
 }
 
 func (w *script) row(r leasestore.Row) string {
-	return fmt.Sprintf("version %d until %d", r.Version, int64(r.Expires.Sub(memTime(0))/time.Second)) + w.rest(r.Fence, r.Token, r.Owner, r.Identity)
+	text := fmt.Sprintf("version %d until %d", r.Version, int64(r.Expires.Sub(memTime(0))/time.Second)) + w.rest(r.Fence, r.Token, r.Owner, r.Identity)
+	if r.Former != 0 {
+		text += fmt.Sprintf(", oldest %d, former %d", r.Oldest, r.Former)
+	}
+	return text
 }
 
 func (w *script) rest(fence int64, token, owner, identity string) (text string) {

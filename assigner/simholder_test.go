@@ -38,6 +38,7 @@ type simHolder struct {
 	heard    int   // the era in which a row was last read or swapped
 	proved   int   // and that in which the grant was last proved
 	used     int   // deltas composed
+	issued   int64 // the highest of them under the lease
 	counted  int64 // the counter of worker IDs, as last read
 }
 
@@ -108,10 +109,11 @@ func (h *simHolder) assign() {
 		return
 	}
 	h.lease, h.grant, h.proved, h.serial = lease, h.w.sim.grant(lease.Grant()), h.heard, h.w.newSerial()
-	h.last = max(h.last, h.grant.First-1, h.clock()-1)
+	h.last, h.issued = max(h.last, h.grant.First-1, h.clock()-1), 0
 	if h.grant.Guarantee == GuaranteeFenced { // package backdate uses the past of a new worker ID
 		for delta := h.grant.First; delta <= 3; delta++ {
 			h.w.use(h, h.grant.WorkerID, delta)
+			h.issued = delta
 		}
 	}
 	h.w.log("holder %d: lease %d on worker %d, %d to %d", h.id, h.serial, h.grant.WorkerID, h.grant.First, h.grant.Limit)
@@ -157,13 +159,14 @@ func (h *simHolder) compose() {
 	}
 	h.last++
 	h.used++
+	h.issued = h.last
 	h.w.use(h, h.grant.WorkerID, h.last)
 }
 
 func (h *simHolder) renew() {
 	h.renewing = true
-	h.lease.(*lease).SetOldest(h.last + 1)
-	err := h.lease.Renew(context.Background(), h.last, h.last+h.w.rng.Int64N(8))
+	grant, err := h.lease.Renew(context.Background(), Use{Used: h.last, Want: h.last + h.w.rng.Int64N(8), Oldest: h.last + 1})
+	grant = h.w.sim.grant(grant)
 	h.renewing = false
 	if h.dead {
 		return
@@ -172,22 +175,21 @@ func (h *simHolder) renew() {
 	switch {
 	case err == nil:
 		h.proved = h.heard
-		h.grant.Limit = h.w.sim.grant(h.lease.Grant()).Limit
+		h.grant.Limit = grant.Limit
 	case errors.Is(err, ErrWorkerRowLost):
 		h.w.losses++
-		h.grant.Limit = min(h.grant.Limit, h.lease.Grant().Limit) // still its own, while it looks for another lease
+		h.grant.Limit = min(h.grant.Limit, grant.Limit) // still its own, while it looks for another lease
 		if errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing) {
 			h.grant = Grant{}
 		}
 		h.lease = nil
 	default:
 		h.w.judge(err, leasestore.ErrClockSkew)
-		h.grant.Limit = h.w.sim.grant(h.lease.Grant()).Limit // may have risen all the same
 	}
 }
 
 func (h *simHolder) release() {
-	err := h.lease.Release(context.Background(), h.last)
+	err := h.lease.End(context.Background(), Ending{Released: true, Used: h.issued})
 	if h.dead {
 		return
 	}

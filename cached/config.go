@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -45,6 +46,11 @@ type Config struct {
 	AllowReuse bool
 	// AssignTimeout bounds each call to the store of worker IDs; zero: 10 s.
 	AssignTimeout time.Duration
+	// StartTimeout is how long [New] waits for what passes: a store that does not answer, a worker
+	// ID in quarantine, a unit that an earlier process may have used. If it has to wait longer, New
+	// returns the error at once. [NewContext] waits until its context ends instead. Zero: 30 s, or
+	// two units if that is more.
+	StartTimeout time.Duration
 
 	// BoostPower sets the size of the ring, 2^BoostPower blocks of 2^SequenceBits IDs: 1 to 8;
 	// zero: 3. With a leased worker ID, a ring of more units than the grant is not filled up, see
@@ -122,6 +128,7 @@ func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 		Assigner:      cfg.Assigner,
 		AllowReuse:    cfg.AllowReuse || cfg.MaxAhead != 0,
 		AssignTimeout: cfg.AssignTimeout,
+		StartTimeout:  cfg.StartTimeout,
 		Logger:        cfg.Logger,
 		Now:           cfg.Now,
 		Trace: keeper.Trace{
@@ -145,6 +152,10 @@ func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 		"negative (unbounded), 0 (the default) or at least two units, %v", 2*unit)
 	c.Check(cfg.MaxAhead == 0 || cfg.MaxAhead >= unit, "MaxAhead", cfg.MaxAhead, "0 (unbounded) or at least the unit, %v", unit)
 	cfg.MaxAhead = cfg.MaxAhead.Truncate(unit)
+	k.MaxAhead = math.MaxInt64
+	if cfg.MaxAhead > 0 {
+		k.MaxAhead = int64(cfg.MaxAhead / unit)
+	}
 	if !cfg.AllowReuse {
 		k.Ahead = int64(cfg.MaxAhead / unit)
 	}

@@ -3,7 +3,6 @@ package cached
 import (
 	"context"
 	"errors"
-	"math"
 	"sync"
 	"sync/atomic"
 
@@ -47,8 +46,16 @@ type Generator struct {
 	passes, inlinePads, rejectedPuts atomic.Int64
 }
 
-// New is [NewContext] with a context that does not end: it does not retry.
-func New(cfg Config) (*Generator, error) { return NewContext(context.Background(), cfg) }
+// New is [NewContext] within Config.StartTimeout.
+func New(cfg Config) (*Generator, error) {
+	cfg, k, err := cfg.resolve()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := k.StartContext()
+	defer cancel()
+	return start(ctx, cfg, k)
+}
 
 // NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and fills the ring
 // before it returns. With an unfenced worker ID that comes back after a restart it first waits for
@@ -57,14 +64,20 @@ func New(cfg Config) (*Generator, error) { return NewContext(context.Background(
 // [ErrInvalidConfig], [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]. Other errors come from
 // the assigner, such as [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse].
 //
-// Some errors of an assigner pass: [assigner.ErrQuarantined], and [assigner.ErrWorkersExhausted]
-// when worker IDs are reused. They have a method RetryAfter() time.Duration. If ctx can end,
-// NewContext retries after that time, and returns both errors when ctx ends first.
+// Some errors of an assigner pass: [assigner.ErrQuarantined], [assigner.ErrWorkerAheadOfClock], and
+// [assigner.ErrWorkersExhausted] when worker IDs are reused. They have a method RetryAfter()
+// time.Duration. NewContext repeats after that time, and while the store does not answer. When ctx
+// ends before that, it returns both errors, at once if it has a deadline that is too early.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	cfg, k, err := cfg.resolve()
 	if err != nil {
 		return nil, err
 	}
+	return start(ctx, cfg, k)
+}
+
+// start makes a Generator of a Config that is resolved.
+func start(ctx context.Context, cfg Config, k *keeper.Keeper) (*Generator, error) {
 	g := &Generator{cfg: cfg, alloc: k.Alloc, keeper: k, closer: generator.NewCloser(), wake: make(chan struct{}, 1)}
 	g.path = generator.SlowPath{Name: "cached", Refill: g.padInline, Passing: passing, Rejected: k.Rejected}
 	if cfg.OnEmpty == Reject {
@@ -138,15 +151,33 @@ func (g *Generator) begun() int64 {
 func (g *Generator) oldest() int64 {
 	g.running.Lock() // a padding pass raises cut before it retires the IDs of the ring
 	defer g.running.Unlock()
-	fields, _ := g.alloc.Parse(g.cut.Load() + 1)
-	return fields.Delta
+	return g.deltaOf(g.cut.Load() + 1)
 }
 
 // ended drops the prepared IDs. It first waits for a padding pass that may still use the worker ID;
-// later passes see that the lease is withdrawn.
-func (g *Generator) ended() {
+// later passes see that the lease is withdrawn. It returns the highest delta of which takers have an
+// ID, or the one below it if they have none of that: only the retirement of a block tells how much
+// takers have left of it, since they go on meanwhile. A block that a lane has is issued.
+func (g *Generator) ended() (issued int64) {
 	g.running.Lock()
 	defer g.running.Unlock()
 	g.cut.Store(max(g.cut.Load(), g.newest)) // under running: a later pass could put IDs above it
-	g.retire(math.MaxInt64)
+	issued, dropped := g.deltaOf(g.newest), false
+	for next := g.ring.Peek(); next != 0; next = g.ring.Peek() {
+		last := next | g.alloc.MaxSequence()
+		switch untouched := int64(g.retire(last)) > g.alloc.MaxSequence(); {
+		case !untouched:
+			issued = g.deltaOf(last)
+		case !dropped:
+			issued = g.deltaOf(last) - 1
+		}
+		dropped = true
+	}
+	return issued
+}
+
+// deltaOf returns the delta of an ID.
+func (g *Generator) deltaOf(id int64) int64 {
+	fields, _ := g.alloc.Parse(id)
+	return fields.Delta
 }

@@ -40,7 +40,7 @@ func reused() *fakeassigner.Assigner {
 func TestNewWaitsForMaxAheadWithUnfencedReusedWorkerID(t *testing.T) {
 	for _, ahead := range []time.Duration{time.Second, 2500 * time.Millisecond, time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
-			cfg := cached.Config{Layout: bitsalloc.Default(), Epoch: bubbleEpoch(), Assigner: reused(), AllowReuse: true, MaxAhead: ahead, MaxStaleness: -1}
+			cfg := cached.Config{Layout: bitsalloc.Default(), Epoch: bubbleEpoch(), Assigner: reused(), AllowReuse: true, MaxAhead: ahead, MaxStaleness: -1, StartTimeout: 2 * ahead}
 			killed := open(t, cfg)
 			if d := time.Since(gentest.Start); d > 0 {
 				t.Errorf("MaxAhead %v, AllowReuse: New took %v", ahead, d)
@@ -56,8 +56,9 @@ func TestNewWaitsForMaxAheadWithUnfencedReusedWorkerID(t *testing.T) {
 			cfg.Layout, cfg.AllowReuse = bitsalloc.Baidu(), false
 			ctx, cancel := context.WithTimeout(t.Context(), ahead/2)
 			defer cancel()
-			if g, err := cached.NewContext(ctx, cfg); g != nil || !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("MaxAhead %v: NewContext = %v, %v, want the end of its context", ahead, g, err)
+			began := time.Now()
+			if g, err := cached.NewContext(ctx, cfg); g != nil || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 0 {
+				t.Errorf("MaxAhead %v: NewContext = %v, %v, want the end of its context at once", ahead, g, err)
 			}
 			var g *cached.Generator
 			if d := gentest.Elapsed(func() { g = open(t, cfg) }); d != ahead.Truncate(time.Second) {

@@ -3,6 +3,7 @@ package defaultgen
 import (
 	"errors"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -67,10 +68,15 @@ type Config struct {
 	AllowReuse bool
 	// AssignTimeout bounds each call to the store of worker IDs; zero: 10 s.
 	AssignTimeout time.Duration
+	// StartTimeout is how long [New] waits for what passes: a store that does not answer, a worker
+	// ID in quarantine, a unit that an earlier process may have used. If it has to wait longer, New
+	// returns the error at once. [NewContext] waits until its context ends instead. Zero: 30 s, or
+	// two units if that is more.
+	StartTimeout time.Duration
 
 	// OnClockBack is the policy for a clock that is behind the last ID; zero: Fail. A leased worker
-	// ID that is reused soon after its last use starts up to two windows ahead of the clock. The
-	// generator treats that like a clock that went back, so choose GoOn with leased worker IDs.
+	// ID whose last holder has crashed, or has run ahead of the clock, may start ahead of the clock.
+	// The generator treats that like a clock that went back. Leases prefer other worker IDs for it.
 	OnClockBack ClockBackPolicy
 	// SequenceStart decides where the sequence of a unit begins; zero: Even.
 	SequenceStart SequenceStart
@@ -121,6 +127,7 @@ func (cfg Config) resolve() (*keeper.Keeper, error) {
 		Assigner:      cfg.Assigner,
 		AllowReuse:    cfg.AllowReuse || cfg.OnClockBack == Fail,
 		AssignTimeout: cfg.AssignTimeout,
+		StartTimeout:  cfg.StartTimeout,
 		Logger:        cfg.Logger,
 		Now:           cfg.Now,
 		Trace:         keeper.Trace(cfg.Trace),
@@ -129,5 +136,8 @@ func (cfg Config) resolve() (*keeper.Keeper, error) {
 	})
 	c.Check(cfg.OnClockBack == Fail || cfg.OnClockBack == GoOn, "OnClockBack", cfg.OnClockBack, "Fail, GoOn")
 	c.Check(cfg.SequenceStart == Even || cfg.SequenceStart == Zero, "SequenceStart", cfg.SequenceStart, "Even, Zero")
+	if cfg.OnClockBack == GoOn {
+		k.MaxAhead = math.MaxInt64
+	}
 	return k, c.Err()
 }

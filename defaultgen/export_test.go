@@ -4,7 +4,13 @@ import "context"
 
 // NewCarried is New with cfg.Now in place of the system's clock, which is carried on between
 // readings.
-func NewCarried(cfg Config) (*Generator, error) { return newContext(context.Background(), cfg, true) }
+func NewCarried(cfg Config) (*Generator, error) {
+	k, err := cfg.resolve()
+	if err != nil {
+		return nil, err
+	}
+	return start(context.Background(), cfg, k, true)
+}
 
 // LockUnit keeps the unit from changing until end is called, which is the rest of endUnit.
 func (g *Generator) LockUnit() (end func()) {

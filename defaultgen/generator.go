@@ -29,8 +29,16 @@ type Generator struct {
 	mu   sync.Mutex           // held while the current unit changes or ends
 }
 
-// New is [NewContext] with a context that does not end: it does not retry.
-func New(cfg Config) (*Generator, error) { return NewContext(context.Background(), cfg) }
+// New is [NewContext] within Config.StartTimeout.
+func New(cfg Config) (*Generator, error) {
+	k, err := cfg.resolve()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := k.StartContext()
+	defer cancel()
+	return start(ctx, cfg, k, cfg.Now == nil)
+}
 
 // NewContext makes a Generator: it checks cfg and takes a worker ID within ctx. If an earlier
 // process may have used the worker ID in the current unit of time, it waits for the next unit. It
@@ -38,20 +46,21 @@ func New(cfg Config) (*Generator, error) { return NewContext(context.Background(
 // [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]. Other errors come from the assigner, such as
 // [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse].
 //
-// Some errors of an assigner pass: [assigner.ErrQuarantined], and [assigner.ErrWorkersExhausted]
-// when worker IDs are reused. They have a method RetryAfter() time.Duration. If ctx can end,
-// NewContext retries after that time, and returns both errors when ctx ends first.
+// Some errors of an assigner pass: [assigner.ErrQuarantined], [assigner.ErrWorkerAheadOfClock], and
+// [assigner.ErrWorkersExhausted] when worker IDs are reused. They have a method RetryAfter()
+// time.Duration. NewContext repeats after that time, and while the store does not answer. When ctx
+// ends before that, it returns both errors, at once if it has a deadline that is too early.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
-	return newContext(ctx, cfg, cfg.Now == nil)
-}
-
-// newContext implements NewContext. carried means that cfg.Now keeps the pace of the monotonic
-// clock except for steps, like the system clock. Then it need not be read for every ID.
-func newContext(ctx context.Context, cfg Config, carried bool) (*Generator, error) {
 	k, err := cfg.resolve()
 	if err != nil {
 		return nil, err
 	}
+	return start(ctx, cfg, k, cfg.Now == nil)
+}
+
+// start makes a Generator of a Config that is resolved. carried means that cfg.Now keeps the pace of the monotonic
+// clock except for steps, like the system clock. Then it need not be read for every ID.
+func start(ctx context.Context, cfg Config, k *keeper.Keeper, carried bool) (*Generator, error) {
 	g := &Generator{cfg: cfg, alloc: k.Alloc, keeper: k, closer: generator.NewCloser()}
 	unitZero := &unit{last: k.Alloc.MaxSequence()}
 	unitZero.close() // it counts as used: no ID is 0

@@ -83,10 +83,10 @@ func TestRenewalMovesAnIdleGeneratorOn(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var off atomic.Int64 // nanoseconds
 			epoch := time.Now()
-			oldest := new(atomic.Int64)
+			store := &fakeassigner.Assigner{Within: 10 * time.Second, OnAssign: fakeassigner.Fenced(1000)}
 			g := open(t, defaultgen.Config{Epoch: epoch, Layout: bitsalloc.Layout{DeltaBits: bits, WorkerBits: 10, SequenceBits: 4, Unit: time.Second},
 				Now:      func() time.Time { return time.Now().Add(time.Duration(off.Load())) },
-				Assigner: &fakeassigner.Assigner{Oldest: oldest, Within: 10 * time.Second, OnAssign: fakeassigner.Fenced(1000)}})
+				Assigner: store})
 			for _, step := range []struct {
 				off  time.Duration
 				want int64
@@ -94,7 +94,7 @@ func TestRenewalMovesAnIdleGeneratorOn(t *testing.T) {
 				off.Store(int64(step.off))
 				time.Sleep(10 * time.Second)
 				synctest.Wait()
-				if got, unit := oldest.Load(), g.Stats().LastDelta; got != step.want || unit != step.want {
+				if got, unit := store.Oldest.Load(), g.Stats().LastDelta; got != step.want || unit != step.want {
 					t.Errorf("after %v with a clock that is off by %v: oldest delta %d, unit %d, want %d", time.Since(epoch), step.off, got, unit, step.want)
 				}
 			}

@@ -202,11 +202,10 @@ func (m *model) checkFill(t *testing.T, g *defaultgen.Generator, n int, reading 
 	}
 }
 
-// forever grants a worker with a fence that is never reached, which keeps the registry of the
-// process out of it.
+// forever grants a worker without a fence, whose renewals do not move an idle generator on.
 func forever(worker int64) assigner.Assigner {
 	return &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-		return assigner.Grant{WorkerID: worker, First: 1, Limit: assigner.Unlimited - 1, Guarantee: assigner.GuaranteeFenced}, nil
+		return assigner.Grant{WorkerID: worker, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
 	}}
 }
 

@@ -67,11 +67,14 @@ func TestNewLeavesNothingBehindWhenItsContextEnds(t *testing.T) {
 			OnRelease: func(context.Context, assigner.Grant, int64) error { return refusal },
 		}
 		cfg := complete(defaultgen.Config{Layout: narrow(time.Minute), Assigner: store})
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		g, err := defaultgen.NewContext(ctx, cfg)
-		if d := time.Since(gentest.Start); g != nil || d != 10*time.Second || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, refusal) {
-			t.Errorf("NewContext = %v, %v after %v, want DeadlineExceeded and the error of the release after 10s", g, err, d)
+		for _, deadline := range []time.Duration{10 * time.Second, time.Hour} { // the first is over before the unit is: an error at once
+			ctx, cancel := context.WithTimeout(t.Context(), deadline)
+			time.AfterFunc(20*time.Second, cancel)
+			began := time.Now()
+			g, err := defaultgen.NewContext(ctx, cfg)
+			if d := time.Since(began); g != nil || d != deadline.Truncate(time.Hour)/180 || ctx.Err() != nil != (d > 0) || !errors.Is(err, refusal) {
+				t.Errorf("NewContext = %v, %v after %v, want the end of the context and the error of the release", g, err, d)
+			}
 		}
 		store.OnRelease = nil
 		next(t, open(t, cfg))

@@ -67,11 +67,16 @@ func (g *Generator) enter(u *unit, grant *keeper.Grant, delta int64) *unit {
 	return next
 }
 
-// endUnit closes the current unit: no ID is issued under its lease when it returns.
-func (g *Generator) endUnit() {
+// endUnit closes the current unit: no ID is issued under its lease when it returns. It returns the
+// highest delta of which an ID may have been issued.
+func (g *Generator) endUnit() (issued int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.unit.Load().close()
+	u := g.unit.Load()
+	if u.close() < u.start {
+		return u.delta - 1
+	}
+	return u.delta
 }
 
 // deltas returns the delta of the current unit, and that or the delta of the clock if that is
@@ -88,7 +93,7 @@ func (g *Generator) deltas() (used, position int64) {
 // unit. In the clock's own unit a next lease would have to wait for the end of the unit, and the
 // units below First belong to earlier holders.
 func (g *Generator) oldest() int64 {
-	if u, grant := g.unit.Load(), g.keeper.Current(); grant != nil {
+	if u, grant := g.unit.Load(), g.keeper.Current(); grant != nil && grant.Fenced() {
 		delta := g.alloc.Delta(g.now(grant).time) - 1
 		if delta > u.delta && delta >= grant.First && delta <= min(grant.Limit, g.alloc.MaxDelta()) {
 			g.enter(u, grant, delta)

@@ -20,7 +20,8 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE (
     NAMESPACE  varchar(64)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- exact; the assigners refuse A beside a
     WORKER_ID  bigint       NOT NULL,
     FENCE      bigint       NOT NULL,                             -- a delta, in units since the epoch; never lowered
-    OLDEST     bigint       NOT NULL,                             -- the oldest delta that the holder could still use at its last renewal
+    OLDEST     bigint       NOT NULL,                             -- the oldest delta that the holder, or one before it, could still use at the last renewal
+    FORMER     bigint       NOT NULL,                             -- the highest delta that holders before it may still use; 0: none
     VERSION    bigint       NOT NULL,                             -- counts claims, from 1
     TOKEN      varchar(64)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- random, known to the holder only; '': free
     OWNER      varchar(255) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, -- name of the present or last owner

@@ -27,6 +27,6 @@ type lease struct{ grant assigner.Grant }
 
 func (l lease) Grant() assigner.Grant { return l.grant }
 
-func (lease) Renew(context.Context, int64, int64) error { return nil }
+func (l lease) Renew(context.Context, assigner.Use) (assigner.Grant, error) { return l.grant, nil }
 
-func (lease) Release(context.Context, int64) error { return nil }
+func (lease) End(context.Context, assigner.Ending) error { return nil }

@@ -82,6 +82,7 @@ var faults = map[string]map[string]string{
 		"ignores context": "EndedContextIsAnError",
 		"wrong guarantee": "GrantSaysWhatIsPromised",
 		"release fails":   "ReleaseMayBeRepeated",
+		"lives on":        "ReleaseMayBeRepeated",
 	},
 }
 
@@ -144,6 +145,7 @@ func brokenAssigner(fault string) assigner.Assigner {
 		}
 		return g, err
 	}}
+	a.Undead = fault == "lives on"
 	if fault == "release fails" {
 		a.OnRelease = func(context.Context, assigner.Grant, int64) error { return errors.New("released already") }
 	}

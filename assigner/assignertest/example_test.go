@@ -21,15 +21,26 @@ func (c *counter) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease
 	if n > d.MaxWorkerID() {
 		return nil, fmt.Errorf("%w: there are %d", assigner.ErrWorkersExhausted, d.MaxWorkerID())
 	}
-	return counted(n), nil
+	return &counted{grant: assigner.Grant{WorkerID: n, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}}, nil
 }
 
-type counted int64
+type counted struct {
+	grant assigner.Grant
+	ended bool
+}
 
-func (n counted) Renew(context.Context, int64, int64) error { return nil }
-func (n counted) Release(context.Context, int64) error      { return nil }
-func (n counted) Grant() assigner.Grant {
-	return assigner.Grant{WorkerID: int64(n), First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}
+func (c *counted) Grant() assigner.Grant { return c.grant }
+
+func (c *counted) Renew(context.Context, assigner.Use) (assigner.Grant, error) {
+	if c.ended {
+		return c.grant, assigner.ErrWorkerRowLost
+	}
+	return c.grant, nil
+}
+
+func (c *counted) End(context.Context, assigner.Ending) error {
+	c.ended = true
+	return nil
 }
 
 var conformance func(t *testing.T)

@@ -17,6 +17,7 @@ func sampleRow(workerID int64) leasestore.Row {
 		Version:  6,
 		Fence:    5_000_000_000,
 		Oldest:   4_999_999_999,
+		Former:   4_999_999_998,
 		Token:    "QWERTZUIOPASDFGHJKLYXCVBNM",
 		Owner:    "host-1 pid 4711",
 		Holder:   "host-2 pid 4712",

@@ -48,18 +48,22 @@ func firstStarts(t *testing.T, n namespace) {
 	}
 }
 
-// nextHolders has three holders take one row: after a release, and after an expiry that the holder
-// does not notice.
+// nextHolders has three holders take one row: after a release, right above the last delta in use,
+// and after an expiry that the holder does not notice.
 func nextHolders(t *testing.T, n namespace) {
 	s := n.Handle()
 	first := assign(t, n.leased("first"))
 	row := n.heldRow(t, first, "first")
-	release(t, first)
-	if free := load(t, s, row.WorkerID); free.Fence < row.Fence || free.Token != "" {
-		t.Errorf("row %+v after its release, want no token and fence %d or more", free, row.Fence)
+	used := first.Grant().First + 3
+	end(t, first, used)
+	if free := load(t, s, row.WorkerID); free.Fence != used || free.Token != "" {
+		t.Errorf("row %+v after its release, want no token and fence %d", free, used)
 	}
+	wantLost(t, first)
 	second := assign(t, n.leased("second"))
-	wantAbove(t, first.Grant(), second.Grant())
+	if g := second.Grant(); g.WorkerID != row.WorkerID || g.First <= used || g.First != used+1 && !n.lossy {
+		t.Errorf("grant %+v after a release at %d, want worker %d right above", g, used, row.WorkerID)
+	}
 	release(t, first) // another holder has the row
 	row = n.heldRow(t, second, "second")
 	if !swap(t, s, row, row, 0) {
@@ -107,7 +111,7 @@ const (
 func outageBridged(t *testing.T, n namespace) {
 	l, starts := assign(t, n.leased("holds")), n.leased("starts")
 	before, row := l.Grant(), n.heldRow(t, l, "holds")
-	raise := func(ctx context.Context) error { return l.Renew(ctx, before.First, before.Limit+2) }
+	raise := func(ctx context.Context) error { return extend(ctx, l, before.First, before.Limit+2) }
 	up := sync.OnceFunc(n.Down(t))
 	t.Cleanup(up)
 	if err := failsSoon(t, "Renew", raise); errors.Is(err, assigner.ErrWorkerRowLost) || l.Grant() != before {

@@ -73,7 +73,7 @@ func rowsAsWritten(t *testing.T, n namespace) {
 	rows := []leasestore.Row{
 		sampleRow(0),
 		{WorkerID: 131071, Version: 1, Fence: 1}, // free
-		{WorkerID: math.MaxInt64, Version: math.MaxInt64, Fence: math.MaxInt64, Oldest: math.MaxInt64, Token: token, Holder: strings.Repeat("☃", 255),
+		{WorkerID: math.MaxInt64, Version: math.MaxInt64, Fence: math.MaxInt64, Oldest: math.MaxInt64, Former: math.MaxInt64, Token: token, Holder: strings.Repeat("☃", 255),
 			Owner: "ö'\"\\%s {{}} $1 ?\t\n <b> 日本 🦫 " + strings.Repeat("é", 224) + "x ", Identity: identity},
 	}
 	meta := leasestore.Meta{Version: math.MaxInt64, Namespace: token, NextWorkerID: math.MaxInt64, DatacenterID: math.MaxInt64,

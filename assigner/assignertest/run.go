@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -175,6 +176,7 @@ func releaseRepeated(t *testing.T, s AssignerFixture) {
 	l := assign(t, a)
 	used := l.Grant().WorkerID
 	release(t, l)
+	wantLost(t, l)
 	release(t, l)
 	if w := assign(t, a).Grant().WorkerID; w == used && !s.Reusable {
 		t.Errorf("worker %d was given out again, and is not reusable", w)
@@ -228,7 +230,8 @@ func bounded(t *testing.T) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(t.Context(), testkit.Patience)
 }
 
-// Domain returns the domain of the suite: the default layout and epoch, datacenter 0.
+// Domain returns the domain of the suite: the default layout and epoch, datacenter 0, and no bound
+// on how far the generator runs ahead.
 func Domain() assigner.Domain {
 	a, err := bitsalloc.New(bitsalloc.Default(), bitsalloc.DefaultEpoch())
 	if err != nil {
@@ -238,6 +241,8 @@ func Domain() assigner.Domain {
 		Layout: a.Layout(),
 		Epoch:  a.Epoch(),
 		Now:    func() int64 { return a.Delta(time.Now()) },
+
+		MaxAhead: math.MaxInt64,
 	}
 }
 
@@ -310,9 +315,9 @@ func renew(t *testing.T, l assigner.Lease) error {
 	defer cancel()
 	g := l.Grant()
 	if !g.Fenced() {
-		return l.Renew(ctx, g.First, g.First+1)
+		return extend(ctx, l, g.First, g.First+1)
 	}
-	return l.Renew(ctx, g.Limit, g.Limit+1)
+	return extend(ctx, l, g.Limit, g.Limit+1)
 }
 
 func wantRenewed(t *testing.T, l assigner.Lease) {
@@ -339,9 +344,21 @@ func wantLost(t *testing.T, l assigner.Lease) {
 
 func release(t *testing.T, l assigner.Lease) {
 	t.Helper()
+	end(t, l, l.Grant().First)
+}
+
+// end releases a lease whose holder has issued IDs of deltas up to used.
+func end(t *testing.T, l assigner.Lease, used int64) {
+	t.Helper()
 	ctx, cancel := bounded(t)
 	defer cancel()
-	if err := l.Release(ctx, l.Grant().First); err != nil {
-		t.Fatalf("Release: %v", err)
+	if err := l.End(ctx, assigner.Ending{Released: true, Used: used}); err != nil {
+		t.Fatalf("End: %v", err)
 	}
+}
+
+// extend renews a lease whose holder has used deltas up to used and wants another.
+func extend(ctx context.Context, l assigner.Lease, used, want int64) error {
+	_, err := l.Renew(ctx, assigner.Use{Used: used, Want: want})
+	return err
 }

@@ -62,7 +62,7 @@ func TestRecoverAfterARestoreOfASnapshotWithTheSameClusterID(t *testing.T) {
 			l, err = assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
 			return err
 		})
-		testkit.Must(t, l.Release(t.Context(), 0))
+		testkit.Must(t, l.End(t.Context(), assigner.Ending{Released: true}))
 		return l.Grant()
 	}
 	assign()

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
-)
 
-// clockBound is how far the clock of a store may be ahead of the clocks of hosts for Horizon.
-const clockBound = time.Minute
+	"github.com/uidring/uidring/internal/storecall"
+)
 
 // Horizon returns an ID below which a namespace is complete: all smaller IDs have been issued, or
 // never will be. A reader that takes the rows of a table in the order of their IDs, up to the
@@ -53,8 +52,8 @@ func horizon(ctx context.Context, store Store) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if ahead := time.Until(o.status.Now); ahead > clockBound {
-		return 0, fmt.Errorf("%w: the store's clock is %v ahead of this host's, allowed: %v; correct the clock that is wrong", ErrClockSkew, ahead, clockBound)
+	if ahead := time.Until(o.status.Now); ahead > storecall.ClockBound {
+		return 0, fmt.Errorf("%w: the store's clock is %v ahead of this host's, allowed: %v; correct the clock that is wrong", ErrClockSkew, ahead, storecall.ClockBound)
 	}
 	delta := min(max(o.alloc.Delta(o.status.Now), 1), o.alloc.MaxDelta())
 	// Horizon reads the rows after this, and a claim reads the meta row after it has written its
@@ -75,11 +74,20 @@ func horizon(ctx context.Context, store Store) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("list the rows: %w", err)
 	}
-	passed := o.alloc.Delta(o.status.Now.Add(-clockBound))
+	passed := o.alloc.Delta(o.status.Now.Add(-storecall.ClockBound))
 	for _, row := range rows {
-		if row.Token != "" && (row.Expires.After(o.status.Now) || row.Fence >= passed) {
-			delta = min(delta, row.Oldest)
+		if oldest, ok := row.pending(o.status.Now, passed); ok {
+			delta = min(delta, oldest)
 		}
 	}
 	return o.alloc.MinAt(o.alloc.Time(delta)), nil
+}
+
+// pending returns the lowest delta of which an ID of the row may still appear, and false if none
+// may. A holder is gone when its lease has expired and its deltas are all below passed.
+func (r Row) pending(now time.Time, passed int64) (int64, bool) {
+	if r.Former >= passed {
+		return r.Oldest, true
+	}
+	return max(r.Oldest, r.Former+1), !r.Free() && (r.Expires.After(now) || r.Fence >= passed)
 }

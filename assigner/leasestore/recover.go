@@ -107,6 +107,9 @@ func (o *operation) raiseRows() error {
 			next.WorkerID = number
 			next.Version++ // or a holder could take the fence for its own renewal
 			next.Fence = max(o.above(row.Fence), o.meta.Fence)
+			if !row.Free() { // the holder uses up its grant
+				next.Former = max(row.Former, row.Fence)
+			}
 			next.Token, next.Identity = o.meta.Token, o.status.Identity
 			if row, err = swapRow(o.ctx, o.store, row, next, 0); err != nil {
 				return fmt.Errorf("row %d: %w", number, err)

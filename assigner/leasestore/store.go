@@ -115,8 +115,9 @@ type Meta struct {
 	Identity      string // of the server to which Fence applies
 }
 
-// A Row keeps the state of a worker ID. Its fence is the highest delta that any holder was ever
-// allowed to use.
+// A Row keeps the state of a worker ID. Its fence is the highest delta that a holder may use or may
+// have used: the next holder starts above it. A claim and a renewal raise it. A release, in the
+// swap that frees the row, sets it to the highest delta of which the holder has issued an ID.
 //
 // A store keeps numbers from 0 to the largest int64, a Token of up to 64 printable ASCII characters
 // without a space, an Owner and a Holder of up to 255 characters of UTF-8 without NUL, and an
@@ -125,7 +126,8 @@ type Row struct {
 	WorkerID int64
 	Version  int64 // counts claims, from 1
 	Fence    int64
-	Oldest   int64  // the lowest delta of which the holder could still issue an ID at its last claim or renewal
+	Oldest   int64  // the lowest delta of which the holder, or one before it, could still issue an ID at the last claim or renewal
+	Former   int64  // the highest delta that holders before it, which did not release the row, and callers may still use; 0: none
 	Token    string // random, of the holder; "" when the row is free; see Revoked
 	Owner    string // LeaseConfig.Owner, shown to people; Fenced compares it
 	Holder   string // host and process number of the holder, shown to people

@@ -44,7 +44,7 @@ func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
 	l := stores.Assign(t, s)
 	limit := l.Grant().Limit
 	servers[leader].Kill9()
-	testkit.Succeeds(t, "a renewal", func() error { return l.Renew(t.Context(), limit, limit+10) })
+	testkit.Succeeds(t, "a renewal", func() error { return stores.Extend(t.Context(), l, limit, limit+10) })
 	if row := stores.Load(t, s, l.Grant().WorkerID); row.Fence != l.Grant().Limit || row.Fence < limit+10 {
 		t.Errorf("row %+v, want fence %d, above %d", row, l.Grant().Limit, limit)
 	}

@@ -62,7 +62,7 @@ func TestRenewNoticesDirectGets(t *testing.T) {
 			t.Fatal(err)
 		}
 		limit := l.Grant().Limit
-		if err := l.Renew(t.Context(), limit, limit+100); errors.Is(err, leasestore.ErrNotDurable) != direct || (err != nil) != direct {
+		if err := stores.Extend(t.Context(), l, limit, limit+100); errors.Is(err, leasestore.ErrNotDurable) != direct || (err != nil) != direct {
 			t.Errorf("Renew with allow_direct %v: %v", direct, err)
 		}
 	}

@@ -10,12 +10,13 @@ import (
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/httpcall"
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 // ErrUnreachable is in the error of a call without an answer of the server's store: the
 // connection failed or was cut, or the server is starting, ending or overloaded. A swap with this
 // error may have taken effect.
-var ErrUnreachable = errors.New("remoteassigner: the server is unreachable")
+var ErrUnreachable error = storecall.Away{Err: errors.New("remoteassigner: the server is unreachable")}
 
 // A Config says how to reach the servers. The zero value sends no token.
 type Config struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/schema"
 )
 
@@ -20,7 +21,7 @@ import (
 // names the remedy.
 var (
 	// ErrUnreachable: no connection to the server could be made or kept until the context ended.
-	ErrUnreachable = errors.New("sqlassigner: database unreachable")
+	ErrUnreachable error = storecall.Away{Err: errors.New("sqlassigner: database unreachable")}
 	// ErrAccessDenied: the server refuses the user, the password, or the user's right to a table.
 	ErrAccessDenied = errors.New("sqlassigner: access denied")
 	// ErrTableMissing: a table of package schema, or its database, does not exist.

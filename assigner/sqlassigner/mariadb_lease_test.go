@@ -63,7 +63,7 @@ func TestClaimOnMariaDBReadsFewRowsOfALargeNamespace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db, _ := mariaDB(testserver.MariaDB(t)).Applied(t)
 			storetest.Assign(t, storetest.Leased(db)) // the meta row, and worker 0
-			storetest.Exec(t, db, fmt.Sprintf("INSERT INTO WORKER_LEASE SELECT NAMESPACE, seq, 1, 1, 1, IF(seq %% 10 < %d, 'T', ''), 'pid 4711', "+
+			storetest.Exec(t, db, fmt.Sprintf("INSERT INTO WORKER_LEASE SELECT NAMESPACE, seq, 1, 1, 0, 1, IF(seq %% 10 < %d, 'T', ''), 'pid 4711', "+
 				"'pid 4711', SERVER_ID, IF(seq %% 10 < %d, '2099-01-01', '2026-01-01'), 1 FROM WORKER_LEASE_META, seq_1_to_%d", held, held, n),
 				fmt.Sprintf("UPDATE WORKER_LEASE_META SET NEXT_WORKER_ID = %d", n+1), "ANALYZE TABLE WORKER_LEASE")
 			const reads = "SELECT SUM(VARIABLE_VALUE) FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME LIKE 'Handler_read_%'"
@@ -228,7 +228,7 @@ func TestMariaDBNeedsTheGrantsOfTheDocumentation(t *testing.T) {
 		assigner.Fenced(store, assigner.Static(9), "orders-9", assigner.LeaseConfig{}),
 	} {
 		l := storetest.Assign(t, a)
-		if err := errors.Join(l.Renew(t.Context(), 1, l.Grant().Limit+1), l.Release(t.Context(), 1)); err != nil {
+		if err := errors.Join(storetest.Extend(t.Context(), l, 1, l.Grant().Limit+1), l.End(t.Context(), assigner.Ending{Released: true, Used: 1})); err != nil {
 			t.Error(err)
 		}
 	}
@@ -253,7 +253,7 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	storetest.Apply(t, old)
 	a := storetest.Leased(old)
 	first := storetest.Assign(t, a)
-	testkit.Must(t, first.Release(t.Context(), 0))
+	testkit.Must(t, first.End(t.Context(), assigner.Ending{Released: true}))
 	catchUp(t, standby, old)
 	lost := storetest.Assign(t, a).Grant()
 	primary.Kill9()

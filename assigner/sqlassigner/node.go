@@ -31,8 +31,8 @@ import (
 // worker IDs below is left.
 //
 // The grant is [assigner.GuaranteeFresh] and not reusable. Renew reads the row and its token again
-// and returns [assigner.ErrWorkerRowLost] when either has vanished or changed. Release does
-// nothing. The row records the address of the process: the environment variables JPAAS_HOST and
+// and returns [assigner.ErrWorkerRowLost] when either has vanished or changed. End leaves
+// the rows. The row records the address of the process: the environment variables JPAAS_HOST and
 // JPAAS_HTTP_PORT (or JPAAS_HOST_PORT_8080), or else the host's address. Host without port, or port
 // without host, is an error.
 //
@@ -177,14 +177,18 @@ func (s *store) insertNode(ctx context.Context, tx *sqlx.Tx, n node, d assigner.
 type nodeLease struct {
 	store *store
 	grant assigner.Grant
+	ended bool
 	// lost reads the rows of the lease again, and returns how they have changed, or "".
 	lost func(ctx context.Context, conn *sqlx.Conn) (how string, err error)
 }
 
 func (l *nodeLease) Grant() assigner.Grant { return l.grant }
 
-func (l *nodeLease) Renew(ctx context.Context, _, _ int64) error {
-	return l.store.do(ctx, "check the worker ID", func(ctx context.Context, conn *sqlx.Conn) error {
+func (l *nodeLease) Renew(ctx context.Context, _ assigner.Use) (assigner.Grant, error) {
+	if l.ended {
+		return l.grant, fmt.Errorf("%w: the lease of worker %d has ended", assigner.ErrWorkerRowLost, l.grant.WorkerID)
+	}
+	return l.grant, l.store.do(ctx, "check the worker ID", func(ctx context.Context, conn *sqlx.Conn) error {
 		how, err := l.lost(ctx, conn)
 		if how != "" {
 			return final("%w: %s; worker %d must not be used here any more", assigner.ErrWorkerRowLost, how, l.grant.WorkerID)
@@ -193,9 +197,12 @@ func (l *nodeLease) Renew(ctx context.Context, _, _ int64) error {
 	})
 }
 
-// Release does nothing: the rows stay. A worker ID of Disposable is never used again, and the next
-// start with a key of Sticky uses its row.
-func (l *nodeLease) Release(context.Context, int64) error { return nil }
+// End leaves the rows: a worker ID of Disposable is never used again, and the next start with a key
+// of Sticky uses its row.
+func (l *nodeLease) End(context.Context, assigner.Ending) error {
+	l.ended = true
+	return nil
+}
 
 // The values of WORKER_NODE.TYPE.
 const (
@@ -257,8 +264,8 @@ const maxKey = 128
 // take it from each other in turns: give each process a key of its own. [assigner.Fenced] rejects
 // the second process and keeps the IDs of both apart.
 //
-// Any number of goroutines may use the assigner at once. Its leases share the key. Release leaves
-// the row unchanged.
+// Any number of goroutines may use the assigner at once. Its leases share the key. End leaves the
+// row unchanged.
 func Sticky(db *sqlx.DB, key string, cfg Config) assigner.Assigner {
 	return &sticky{nodes: nodes{store: newStore(db, cfg, checkKey(key))}, key: key, token: rand.Text()}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/generator"
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 // errInvalidated is returned by assign when Invalidate was called while it took a lease; the lease
@@ -42,10 +43,11 @@ func (k *Keeper) assign(ctx context.Context, count int) error {
 	// Operators find out by this record later who issued an ID.
 	record := []any{"library", "uidring", "worker", next.WorkerID, "datacenter", k.DatacenterID, "guarantee", next.Guarantee.String(),
 		"layout", k.Alloc.Layout().String(), "ends", k.Alloc.Expires().Format(time.DateOnly)}
-	if l, ok := lease.(interface{ Namespace() string }); ok && l.Namespace() != "" {
-		record = append(record, "namespace", l.Namespace())
+	if next.Namespace != "" {
+		record = append(record, "namespace", next.Namespace)
 	}
 	k.Logger.Info("worker ID assigned", record...)
+	k.announceStart(next)
 	k.announce(next)
 	generator.Report(k.Logger, "LeaseAssigned", k.Trace.LeaseAssigned, next.Grant)
 	k.changed.Wake()
@@ -56,13 +58,13 @@ func (k *Keeper) assign(ctx context.Context, count int) error {
 func (k *Keeper) release(ctx context.Context, lease assigner.Lease, used int64) error {
 	ctx, cancel := context.WithTimeout(ctx, k.AssignTimeout)
 	defer cancel()
-	return lease.Release(ctx, used)
+	return lease.End(ctx, assigner.Ending{Released: true, Used: used})
 }
 
-// abandon calls Abandon on the lease, if it has that method: it is no longer held.
+// abandon ends the last lease without giving the worker ID back.
 func (k *Keeper) abandon() {
-	if l, ok := k.lease.(interface{ Abandon() }); ok {
-		l.Abandon()
+	if k.lease != nil {
+		_ = k.lease.End(context.Background(), assigner.Ending{})
 	}
 }
 
@@ -76,7 +78,7 @@ func (k *Keeper) ask(ctx context.Context) (assigner.Lease, error) {
 	lease, err := k.Assigner.Assign(call, k.domain())
 	switch {
 	case err != nil && call.Err() != nil && ctx.Err() == nil:
-		return nil, fmt.Errorf("no answer within AssignTimeout, %v: %w", k.AssignTimeout, err)
+		return nil, storecall.Away{Err: fmt.Errorf("no answer within AssignTimeout, %v: %w", k.AssignTimeout, err)}
 	case err == nil && lease == nil:
 		return nil, fmt.Errorf("%w: the assigner returned neither a lease nor an error", assigner.ErrWorkerUnknown)
 	case err == nil && k.reading.Load() == nil:
@@ -95,6 +97,10 @@ func (k *Keeper) delta() int64 {
 // admit checks a grant and enters it into the registry of the process.
 func (k *Keeper) admit(g assigner.Grant) (*Registration, assigner.Grant, error) {
 	domain := k.domain()
+	if g.First < 0 || g.Limit < max(g.First, 1) {
+		return nil, g, fmt.Errorf("the assigner %T grants deltas %d to %d of worker ID %d, allowed: from 0 on, to 1 or more; without a fence "+
+			"Limit is assigner.Unlimited", k.Assigner, g.First, g.Limit, g.WorkerID)
+	}
 	if err := domain.CheckWorkerID(g.WorkerID, fmt.Sprintf("%T", k.Assigner)); err != nil {
 		return nil, g, err
 	}

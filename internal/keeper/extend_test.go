@@ -52,7 +52,7 @@ func TestUsedIsWithinTheGrantsSoFar(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}
-		same(t, r.Read(), "45s ended", "45s release 1, 500", "45s INFO worker ID released")
+		same(t, r.Read(), "45s ended", "45s release 1, 1099511627776", "45s INFO worker ID released")
 	})
 }
 

@@ -99,15 +99,17 @@ func (r *rig) settings() keeper.Settings {
 func (r *rig) hooks() keeper.Hooks {
 	return keeper.Hooks{
 		Deltas: func() (int64, int64) { return r.used.Load(), max(r.used.Load(), r.ahead.Load()) },
-		Ended: func() {
+		Oldest: func() int64 { return 0 },
+		Ended: func() int64 {
 			if r.ended != nil {
 				r.ended()
 			}
 			if r.Current() != nil { // until Ended has returned, the generator composes IDs under Current
 				r.Note("ended too early")
-				return
+				return r.used.Load()
 			}
 			r.Note("ended")
+			return r.used.Load()
 		},
 	}
 }

@@ -58,8 +58,8 @@ type Hooks struct {
 	Oldest func() int64
 	// Ended is called when a lease is withdrawn: at Invalidate, at Close, and at a loss that leaves
 	// no grant to use up. When it returns, the generator composes and issues no more IDs under that
-	// lease.
-	Ended func()
+	// lease. It returns the highest delta of which the generator has issued an ID, or a higher one.
+	Ended func() (issued int64)
 }
 
 // A Keeper keeps the worker IDs of a generator, one after the other, until Close. Make one with
@@ -99,6 +99,11 @@ type Keeper struct {
 	invalidated int // calls of Invalidate
 }
 
+// StartContext returns the context of a start that Settings.StartTimeout bounds.
+func (k *Keeper) StartContext() (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(context.Background(), k.StartTimeout, fmt.Errorf("StartTimeout, %v, is over", k.StartTimeout))
+}
+
 // Start takes the first lease within ctx and keeps it until Close.
 func (k *Keeper) Start(ctx context.Context, hooks Hooks) error {
 	k.hooks = hooks
@@ -113,8 +118,15 @@ func (k *Keeper) Start(ctx context.Context, hooks Hooks) error {
 }
 
 // AwaitFirst waits for d, in which the first unit begins that no earlier holder has used, or until
-// ctx ends.
+// ctx ends. If ctx ends earlier, it returns an error at once.
 func (k *Keeper) AwaitFirst(ctx context.Context, d time.Duration) error {
+	if tooLong(ctx, d) {
+		return fmt.Errorf("%s: an earlier process may have used the worker ID for the next %v, and the start ends before: raise StartTimeout, "+
+			"or the time of the context: %w", k.Package, d, context.DeadlineExceeded)
+	}
+	if d > slowStart {
+		k.Logger.Warn("waiting for the first unit of a worker ID that an earlier process may have used", "for", d.String())
+	}
 	select {
 	case <-time.After(d):
 		return nil
@@ -174,14 +186,13 @@ func (k *Keeper) Close() error {
 	k.cancel()
 	k.ran.Wait()
 	grant := k.current.Swap(nil)
-	k.hooks.Ended()
-	used, _ := k.hooks.Deltas()
-	k.registration.End(used)
+	issued := k.hooks.Ended()
+	k.registration.End(issued)
 	if grant == nil || grant.lost {
 		k.abandon()
 		return nil // no lease to release
 	}
-	if err := k.release(context.Background(), k.lease, min(used, k.highest)); err != nil {
+	if err := k.release(context.Background(), k.lease, issued); err != nil {
 		k.Logger.Warn("worker ID not released", "worker", grant.WorkerID, "error", err)
 		return fmt.Errorf("%s: worker ID not released: %w", k.Package, err)
 	}

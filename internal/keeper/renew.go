@@ -15,14 +15,11 @@ import (
 func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 	ctx, cancel := context.WithTimeout(ctx, min(k.AssignTimeout, renewTimeout))
 	defer cancel()
-	if l, ok := k.lease.(interface{ SetOldest(int64) }); ok {
-		l.SetOldest(k.hooks.Oldest())
-	}
+	oldest := k.hooks.Oldest()
 	used, position := k.hooks.Deltas()
 	used = min(used, position, k.highest)
 	want := k.want.Load()
-	err := k.lease.Renew(ctx, used, max(position, want))
-	grant := k.lease.Grant()
+	grant, err := k.lease.Renew(ctx, assigner.Use{Used: used, Want: max(position, want), Oldest: oldest})
 	if err == nil && grant.WorkerID != held.WorkerID {
 		err = fmt.Errorf("%w: a renewal of worker ID %d has returned worker ID %d", assigner.ErrWorkerRowLost, held.WorkerID, grant.WorkerID)
 	}

@@ -121,11 +121,10 @@ func (k *Keeper) logShortage(err error) {
 // allows, or half of the time that the clock takes to reach the limit if that is shorter. A
 // generator that uses deltas faster than the clock calls Extend.
 func (k *Keeper) untilRenewal() time.Duration {
-	longest := heartbeat
-	if l, ok := k.lease.(interface{ RenewWithin() time.Duration }); ok {
-		longest = max(min(longest, l.RenewWithin()), shortestPause)
+	grant, longest := k.current.Load(), heartbeat
+	if grant != nil && grant.RenewWithin > 0 {
+		longest = max(min(longest, grant.RenewWithin), shortestPause)
 	}
-	grant := k.current.Load()
 	if grant == nil || !grant.Fenced() {
 		return longest
 	}

@@ -19,6 +19,7 @@ type Settings struct {
 	Assigner      assigner.Assigner
 	AllowReuse    bool          // accepts an unfenced worker ID that comes back after a restart
 	AssignTimeout time.Duration // bounds each call to the store
+	StartTimeout  time.Duration // bounds a start without a context
 	Logger        *slog.Logger
 	Now           func() time.Time // the user's clock
 	Trace         Trace
@@ -28,6 +29,8 @@ type Settings struct {
 	// Ahead is how far, in units, an earlier process may have used deltas ahead of its clock. A
 	// lease on an unfenced worker ID that comes back begins above those deltas.
 	Ahead int64
+	// MaxAhead is how far, in units, the generator may run ahead of its clock.
+	MaxAhead int64
 }
 
 // Errors are the sentinels of a generator's package.
@@ -50,6 +53,7 @@ func New(s Settings) (*Keeper, *check.Checker) {
 	s.Layout.Unit = cmp.Or(s.Layout.Unit, time.Second)
 	s.Epoch = cmp.Or(s.Epoch, bitsalloc.DefaultEpoch())
 	s.AssignTimeout = cmp.Or(s.AssignTimeout, 10*time.Second)
+	s.StartTimeout = cmp.Or(s.StartTimeout, max(30*time.Second, 2*s.Layout.Unit))
 	s.Logger = cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
 	if s.Now == nil {
 		s.Now = time.Now
@@ -58,6 +62,7 @@ func New(s Settings) (*Keeper, *check.Checker) {
 	c.Check(s.Assigner != nil, "Assigner", "nil", "an assigner such as sqlassigner.Leased, assigner.Leased on another "+
 		"store, or without a store assigner.Static; no worker ID is safe by default")
 	c.Check(s.AssignTimeout >= time.Millisecond, "AssignTimeout", s.AssignTimeout, "at least 1ms, such as 10 * time.Second")
+	c.Check(s.StartTimeout >= time.Millisecond, "StartTimeout", s.StartTimeout, "at least 1ms, such as 30 * time.Second")
 	now := s.Now()
 	c.Check(!s.Epoch.After(now), "Epoch", s.Epoch.UTC(), "not in the future; it is %v by the clock of this host: correct the clock if that is wrong", now.UTC())
 	_, err := bitsalloc.New(bitsalloc.Default(), s.Epoch)
@@ -79,6 +84,7 @@ func (k *Keeper) domain() assigner.Domain {
 		Epoch:        k.Alloc.Epoch(),
 		DatacenterID: k.DatacenterID,
 		Now:          k.delta,
+		MaxAhead:     k.MaxAhead,
 		Registered:   true,
 	}
 	if !k.AllowReuse {

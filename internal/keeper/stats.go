@@ -27,6 +27,21 @@ func (k *Keeper) Window() (left, lasts time.Duration) {
 // longLead is how far ID time may be ahead of the clock before the Keeper warns.
 const longLead = 10 * time.Minute
 
+// announceStart warns when the first unit of a new lease is more than a unit ahead of the clock.
+func (k *Keeper) announceStart(g *Grant) {
+	ahead := g.First - g.Delta
+	if ahead <= 1 {
+		return
+	}
+	calls := "IDs have a time that is so far ahead of the clock"
+	if ahead > k.MaxAhead {
+		calls = "Next returns an error until then, NextContext waits"
+	}
+	k.Logger.Warn("worker ID begins ahead of the clock", "worker", g.WorkerID, "ahead", (time.Duration(ahead) * k.Alloc.Layout().Unit).String(),
+		"until", k.Alloc.Time(g.First).UTC().Format(time.RFC3339), "calls", calls,
+		"remedy", "call Close when a process ends; after a crash wait, and after a burst choose a layout with more sequence bits")
+}
+
 // announce warns, once each, when the layout ends within a year, and when callers have driven ID
 // time further ahead of the clock than longLead. The units that a lease begins ahead do not count.
 func (k *Keeper) announce(g *Grant) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"time"
 
 	"github.com/uidring/uidring/internal/storecall"
@@ -34,8 +35,8 @@ func nextDelay(last time.Duration) time.Duration {
 	return next/2 + rand.N(next/2)
 }
 
-// first takes the first lease. It retries after errors that pass, unless ctx never ends: then the
-// caller could not stop it.
+// first takes the first lease. It repeats until ctx ends what passes: an error of Assign that says
+// so, and a store that does not answer.
 func (k *Keeper) first(ctx context.Context) error {
 	failure := errors.New("the store has not answered yet")
 	ctx = storecall.OnFailure(ctx, func(err error) { k.lastErr.Store(&err) }) // of a try that the store repeats
@@ -46,21 +47,51 @@ func (k *Keeper) first(ctx context.Context) error {
 	for {
 		err := k.assign(ctx, 0)
 		slow.Stop()
-		p, ok := errors.AsType[passing](err)
-		switch {
-		case ok && ctx.Done() != nil:
-		case err == nil || cause == nil:
-			return err
-		default: // err may not mention cause: ctx may have ended in the middle of a call
-			return fmt.Errorf("%w; before that: %w", err, cause)
+		if err == nil {
+			return nil
 		}
-		cause = err
-		select {
-		case <-time.After(k.pause(p, err)):
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", ctx.Err(), cause)
+		if ctx.Err() == nil {
+			if wait, passes := k.retry(err); passes && !tooLong(ctx, wait) {
+				cause = err
+				select {
+				case <-time.After(wait):
+				case <-ctx.Done():
+				}
+				continue
+			}
 		}
+		if cause != nil { // ctx may have ended in the middle of a call, whose error does not mention cause
+			err = fmt.Errorf("%w; before that: %w", err, cause)
+		}
+		if end := context.Cause(ctx); end != ctx.Err() {
+			err = fmt.Errorf("%w: %w", end, err)
+		}
+		return err
 	}
+}
+
+// retry returns the time after which Start repeats a call that failed, and false for an error that
+// stays.
+func (k *Keeper) retry(err error) (time.Duration, bool) {
+	if p, ok := errors.AsType[passing](err); ok {
+		return k.pause(p, err), true
+	}
+	_, silent := errors.AsType[net.Error](err)
+	if _, away := errors.AsType[storecall.Away](err); !silent && !away {
+		return 0, false
+	}
+	if k.reported != outage {
+		k.reported = outage
+		k.Logger.Warn("waiting for a worker ID", "error", err)
+	}
+	k.delay = nextDelay(k.delay)
+	return min(k.delay, time.Second), true // a start waits for each second
+}
+
+// tooLong reports whether ctx ends before a wait is over.
+func tooLong(ctx context.Context, wait time.Duration) bool {
+	end, ok := ctx.Deadline()
+	return ok && time.Until(end) < wait
 }
 
 // pause returns the time to wait before the next call of Assign after err, which contains p. It

@@ -90,7 +90,7 @@ func TestSQLiteWithOneConnection(t *testing.T) {
 		storetest.Session(t, db, fmt.Sprintf("PRAGMA busy_timeout = %d", timeout))
 		for _, a := range []assigner.Assigner{storetest.Disposable(db), storetest.Sticky(db), storetest.Beside(db)} {
 			l := storetest.Assign(t, a)
-			if err := errors.Join(l.Renew(t.Context(), 1, 1), l.Release(t.Context(), 1)); err != nil {
+			if err := errors.Join(storetest.Extend(t.Context(), l, 1, 1), l.End(t.Context(), assigner.Ending{Released: true, Used: 1})); err != nil {
 				t.Error(err)
 			}
 		}
@@ -172,7 +172,7 @@ func TestRefusedGeneratorDoesNotCostTheHolderItsKey(t *testing.T) {
 	db, _ := sqlite().Applied(t)
 	key := storetest.Sticky(db)
 	holder := storetest.Assign(t, key)
-	if err := storetest.Assign(t, key).Release(t.Context(), 0); err != nil {
+	if err := storetest.Assign(t, key).End(t.Context(), assigner.Ending{Released: true}); err != nil {
 		t.Error(err)
 	}
 	refuses := assignertest.Domain()
@@ -201,7 +201,7 @@ func TestCopiedSQLiteFileIsQuarantined(t *testing.T) {
 	db, dsn := sqlite().Applied(t)
 	lease := storetest.Assign(t, storetest.Leased(db))
 	first := storetest.Identity(t, db)
-	testkit.Must(t, errors.Join(lease.Release(t.Context(), 0), db.Close()))
+	testkit.Must(t, errors.Join(lease.End(t.Context(), assigner.Ending{Released: true}), db.Close()))
 	path := fileOf(dsn)
 	copied, moved := path+"-copy", path+"-moved"
 	copyFile(t, copied, path)
@@ -239,11 +239,11 @@ func TestSQLiteFileThatIsReplacedWhileOpenIsRefused(t *testing.T) {
 				replace(t, path, away)
 				_, errStatus := s.Status(t.Context())
 				_, errAssign := storetest.TryAssign(t, a, time.Minute)
-				for _, err := range []error{errStatus, errAssign, lease.Renew(t.Context(), 1, 2)} {
+				for _, err := range []error{errStatus, errAssign, storetest.Extend(t.Context(), lease, 1, 2)} {
 					checkMoved(t, err, path)
 				}
 				if name == "moved" && journal == "DELETE" { // SQLite itself notices the change between a check and a write
-					storetest.WantError(t, lease.Release(t.Context(), 0), leasestore.ErrDamaged, "moved, replaced or deleted")
+					storetest.WantError(t, lease.End(t.Context(), assigner.Ending{Released: true}), leasestore.ErrDamaged, "moved, replaced or deleted")
 				}
 			})
 		}

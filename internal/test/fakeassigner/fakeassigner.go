@@ -18,9 +18,10 @@ type Assigner struct {
 	OnRelease func(ctx context.Context, g assigner.Grant, used int64) error
 	OnAbandon func(g assigner.Grant)
 
-	Oldest *atomic.Int64 // the highest delta of SetOldest; nil: the leases do not have that method
+	Oldest atomic.Int64  // the highest delta of Use.Oldest
 	Within time.Duration // RenewWithin of all leases; zero: an hour
 	Named  string        // Namespace of all leases
+	Undead bool          // leases go on after their end
 
 	Assigns, Renewals, Releases atomic.Int64 // calls
 }
@@ -38,57 +39,50 @@ func (a *Assigner) Assign(ctx context.Context, d assigner.Domain) (assigner.Leas
 	if err != nil {
 		return nil, err
 	}
-	if a.Oldest != nil {
-		return &agingLease{&Lease{a, g}}, nil
-	}
-	return &Lease{a, g}, nil
+	g.RenewWithin, g.Namespace = cmp.Or(a.Within, time.Hour), a.Named
+	return &Lease{assigner: a, grant: g}, nil
 }
 
 // A Lease is a lease of an Assigner.
 type Lease struct {
 	assigner *Assigner
 	grant    assigner.Grant
+	ended    bool
 }
 
 // Grant implements [assigner.Lease].
 func (l *Lease) Grant() assigner.Grant { return l.grant }
 
 // Renew implements [assigner.Lease].
-func (l *Lease) Renew(ctx context.Context, used, want int64) error {
-	l.assigner.Renewals.Add(1)
-	if l.assigner.OnRenew == nil {
-		return nil
+func (l *Lease) Renew(ctx context.Context, u assigner.Use) (assigner.Grant, error) {
+	a := l.assigner
+	a.Renewals.Add(1)
+	a.Oldest.Store(max(a.Oldest.Load(), u.Oldest))
+	switch {
+	case l.ended && !a.Undead:
+		return l.grant, assigner.ErrWorkerRowLost
+	case a.OnRenew == nil:
+		return l.grant, nil
 	}
-	return l.assigner.OnRenew(ctx, &l.grant, used, want)
+	err := a.OnRenew(ctx, &l.grant, u.Used, u.Want)
+	return l.grant, err
 }
 
-// Release implements [assigner.Lease].
-func (l *Lease) Release(ctx context.Context, used int64) error {
-	l.assigner.Releases.Add(1)
-	if l.assigner.OnRelease == nil {
-		return nil
+// End implements [assigner.Lease].
+func (l *Lease) End(ctx context.Context, e assigner.Ending) error {
+	a, again := l.assigner, l.ended
+	l.ended = true
+	switch {
+	case again && !a.Undead:
+	case !e.Released && a.OnAbandon != nil:
+		a.OnAbandon(l.grant)
+	case e.Released:
+		a.Releases.Add(1)
+		if a.OnRelease != nil {
+			return a.OnRelease(ctx, l.grant, e.Used)
+		}
 	}
-	return l.assigner.OnRelease(ctx, l.grant, used)
-}
-
-// RenewWithin returns the longest time between two renewals, see [assigner.Lease].
-func (l *Lease) RenewWithin() time.Duration { return cmp.Or(l.assigner.Within, time.Hour) }
-
-// An agingLease has SetOldest, see [assigner.Lease].
-type agingLease struct{ *Lease }
-
-func (l *agingLease) SetOldest(delta int64) {
-	l.assigner.Oldest.Store(max(l.assigner.Oldest.Load(), delta))
-}
-
-// Namespace returns the namespace of the worker ID, see [assigner.Lease].
-func (l *Lease) Namespace() string { return l.assigner.Named }
-
-// Abandon reports that the holder has stopped using the lease, see [assigner.Domain].
-func (l *Lease) Abandon() {
-	if l.assigner.OnAbandon != nil {
-		l.assigner.OnAbandon(l.grant)
-	}
+	return nil
 }
 
 // Fresh gives the worker IDs from 1 on, without a fence.

@@ -56,7 +56,8 @@ func (s *suite) closed(t *testing.T) {
 
 // closeWakes closes a generator on many goroutines while callers wait for a worker ID and the store
 // is out of reach, as it may be at a shutdown. The callers return at once. Close takes
-// AssignTimeout; all calls wait for the one release, with the last delta, and return its error.
+// AssignTimeout; all calls wait for the one release, which names no delta above the last one, and
+// return its error.
 func (s *suite) closeWakes(t *testing.T) {
 	var used atomic.Int64
 	store := &fakeassigner.Assigner{
@@ -90,8 +91,8 @@ func (s *suite) closeWakes(t *testing.T) {
 		}
 	})
 	st := s.Stats(g)
-	if n, last := store.Releases.Load(), min(st.LastDelta, st.Limit); n != 1 || used.Load() != last {
-		t.Errorf("%d releases, the last with used %d, want one with %d", n, used.Load(), last)
+	if n, last := store.Releases.Load(), min(st.LastDelta, st.Limit); n != 1 || used.Load() > last {
+		t.Errorf("%d releases, the last with used %d, want one with %d at most", n, used.Load(), last)
 	}
 }
 

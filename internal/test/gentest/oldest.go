@@ -3,7 +3,6 @@ package gentest
 import (
 	"context"
 	"math/rand/v2"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 // oldestDelta has a generator report the oldest delta that it may still use every 10 s. It issues
 // no ID below that, and an idle generator keeps up with the clock.
 func (s *suite) oldestDelta(t *testing.T) {
-	store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(1000), Within: 10 * time.Second, Oldest: new(atomic.Int64),
+	store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(1000), Within: 10 * time.Second,
 		OnRenew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
 			return fakeassigner.Raise(ctx, g, used, want+60)
 		}}

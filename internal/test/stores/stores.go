@@ -187,7 +187,7 @@ func RenewalTakes(t *testing.T, s leasestore.Store, want int64, requests func() 
 	t.Helper()
 	l := Assign(t, s)
 	before, limit := requests(), l.Grant().Limit
-	if err := l.Renew(t.Context(), limit, limit+1); err != nil || requests()-before != want {
+	if err := Extend(t.Context(), l, limit, limit+1); err != nil || requests()-before != want {
 		t.Errorf("%d requests, %v; want %d", requests()-before, err, want)
 	}
 }
@@ -235,4 +235,10 @@ func ListHasAllFolders(t *testing.T, s leasestore.Store, more int64, owner strin
 		}
 		delete(want, row.WorkerID)
 	}
+}
+
+// Extend renews a lease whose holder has used deltas up to used and wants another.
+func Extend(ctx context.Context, l assigner.Lease, used, want int64) error {
+	_, err := l.Renew(ctx, assigner.Use{Used: used, Want: want})
+	return err
 }

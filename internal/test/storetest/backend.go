@@ -222,7 +222,7 @@ func TryAssign(t *testing.T, a assigner.Assigner, timeout time.Duration) (assign
 // Renew checks that a lease without a fence can be renewed.
 func Renew(t *testing.T, l assigner.Lease) {
 	t.Helper()
-	if err := l.Renew(t.Context(), 1, 1); err != nil {
+	if err := Extend(t.Context(), l, 1, 1); err != nil {
 		t.Errorf("Renew of worker %d: %v", l.Grant().WorkerID, err)
 	}
 }
@@ -330,4 +330,10 @@ func Denied(t *testing.T, open func(t *testing.T, dsn string) *sqlx.DB, denials 
 			}
 		}
 	}
+}
+
+// Extend renews a lease whose holder has used deltas up to used and wants another.
+func Extend(ctx context.Context, l assigner.Lease, used, want int64) error {
+	_, err := l.Renew(ctx, assigner.Use{Used: used, Want: want})
+	return err
 }

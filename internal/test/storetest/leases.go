@@ -132,7 +132,7 @@ func leasesLive(t *testing.T, b Database) {
 	fenced := assigner.Fenced(LeaseStore(db), assigner.Static(besideNodes), "owner", cfg)
 	first := Assign(t, fenced)
 	limit := first.Grant().Limit
-	if err := errors.Join(first.Renew(t.Context(), limit, limit+10), first.Release(t.Context(), limit)); err != nil {
+	if err := errors.Join(Extend(t.Context(), first, limit, limit+10), first.End(t.Context(), assigner.Ending{Released: true, Used: limit})); err != nil {
 		t.Error(err)
 	}
 	if again := Assign(t, fenced).Grant(); again.First <= limit {
@@ -150,7 +150,7 @@ func renewalWaits(t *testing.T, b Database) {
 	up := b.Down(t, dsn)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	waits(t, &log, func() error { return l.Renew(ctx, limit, limit+100) }, up)
+	waits(t, &log, func() error { return Extend(ctx, l, limit, limit+100) }, up)
 	wantFence(t, s, l, 1)
 }
 
@@ -180,7 +180,7 @@ func transactionBegins(t *testing.T, b Database) {
 	l := Assign(t, Leased(mine))
 	before := l.Grant()
 	Exec(t, mine, "BEGIN")
-	err := l.Renew(t.Context(), before.Limit, before.Limit+100)
+	err := Extend(t.Context(), l, before.Limit, before.Limit+100)
 	if err != nil && l.Grant() != before {
 		t.Errorf("grant %+v after a Renew that failed, want %+v", l.Grant(), before)
 	}
@@ -188,13 +188,15 @@ func transactionBegins(t *testing.T, b Database) {
 	if err == nil { // a driver or pooler has dropped the connection
 		return
 	}
-	for _, err := range []error{err, l.Release(t.Context(), 0), leasestore.Recover(t.Context(), LeaseStore(mine), time.Hour)} {
+	for _, err := range []error{err, leasestore.Recover(t.Context(), LeaseStore(mine), time.Hour)} {
 		WantError(t, err, leasestore.ErrNotDurable, "inside a transaction")
 	}
 	Exec(t, mine, "COMMIT") // the transaction is still the caller's, and nothing was written in it
 	wantFence(t, LeaseStore(mine), l, 1)
 	limit := l.Grant().Limit
-	if err := errors.Join(l.Renew(t.Context(), limit, limit+100), l.Release(t.Context(), 0)); err != nil {
-		t.Errorf("Renew and Release after the transaction: %v", err)
-	}
+	testkit.Must(t, Extend(t.Context(), l, limit, limit+100))
+	Exec(t, mine, "BEGIN")
+	WantError(t, l.End(t.Context(), assigner.Ending{Released: true}), leasestore.ErrNotDurable, "inside a transaction")
+	Exec(t, mine, "COMMIT")
+	wantFence(t, LeaseStore(mine), l, 1)
 }

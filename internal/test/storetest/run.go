@@ -59,7 +59,7 @@ func outlive(t *testing.T, b Database) {
 		for _, l := range leases {
 			before := l.Grant()
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			err := l.Renew(ctx, 1, 1)
+			err := Extend(ctx, l, 1, 1)
 			cancel()
 			if !errors.Is(err, sqlassigner.ErrUnreachable) || errors.Is(err, assigner.ErrWorkerRowLost) || l.Grant() != before {
 				t.Errorf("Renew: %v, grant %+v; want ErrUnreachable and %+v", err, l.Grant(), before)
@@ -276,7 +276,7 @@ func changedRow(t *testing.T, b Database) {
 		db, _ := b.Applied(t)
 		l := Assign(t, Kinds(db)[tt.kind](sqlassigner.Config{}))
 		Exec(t, db, tt.change)
-		WantError(t, l.Renew(t.Context(), 1, 1), assigner.ErrWorkerRowLost, tt.want, "worker 1 must not be used")
+		WantError(t, Extend(t.Context(), l, 1, 1), assigner.ErrWorkerRowLost, tt.want, "worker 1 must not be used")
 	}
 }
 
@@ -291,5 +291,5 @@ func whereItRuns(t *testing.T, b Database) {
 	held := Assign(t, Sticky(db))
 	t.Setenv("JPAAS_HOST", "10.0.0.2")
 	Assign(t, Sticky(db))
-	WantError(t, held.Renew(t.Context(), 1, 1), assigner.ErrWorkerRowLost, "held by 10.0.0.2:8080 pid "+strconv.Itoa(os.Getpid()))
+	WantError(t, Extend(t.Context(), held, 1, 1), assigner.ErrWorkerRowLost, "held by 10.0.0.2:8080 pid "+strconv.Itoa(os.Getpid()))
 }

@@ -71,7 +71,7 @@ func Unsafe(t *testing.T, b Database, spoil func(t *testing.T, db *sqlx.DB, tabl
 				spoil(t, db, table)
 				Refused(t, use(sqlassigner.Config{}), leasestore.ErrNotDurable, fault(table), "AllowUndurable")
 				Assign(t, use(Undurable))
-				if err := l.Renew(t.Context(), 1, l.Grant().First); name == "Leased" {
+				if err := Extend(t.Context(), l, 1, l.Grant().First); name == "Leased" {
 					WantError(t, err, leasestore.ErrNotDurable, fault(table))
 				}
 			})

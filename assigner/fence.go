@@ -1,0 +1,97 @@
+package assigner
+
+// fences is the arithmetic of fences, in deltas, without a store and without a clock. from is the
+// present, or after a recovery the fence of the namespace if that is higher: all fences lie above
+// it then. Each line begins at from:
+//
+//	|--- window ---|                                   a claim grants so far, if the fence found is lower
+//	|--- window ---|--- window ---|                    a renewal, if the holder keeps to the clock
+//	|------------------ lead ------------|             a claim takes no row with a higher fence
+//	|------------------ lead ------------|- reserve -| the cap: no fence is higher
+//	|------------------------- cap ------------------|- a unit, 2 MaxSkew -|  a quarantine
+//
+// So fences follow the clock. A row whose fence is ahead of the clock already, such as after a
+// crash, gets only a step more at a claim, and at a renewal what its holder needs in two windows at
+// its pace, at first a step: many crashes do not add up to minutes. The lead leaves room for the
+// steps of a crash loop above two windows. The cap does not bind a holder that is itself further
+// ahead of the clock than the lead, see LeaseConfig.MaxLead.
+//
+// After a failover that loses commits, the quarantine is over when all deltas up to the cap are
+// past. MaxSkew counts twice: the host of the forgotten holder was ahead of the old server's clock,
+// and that ahead of the new server's.
+//
+// A lossy store grants at most one window above its own clock instead, and its quarantine lasts for
+// a window and MaxSkew.
+type fences struct {
+	window  int64
+	step    int64 // about a second
+	lead    int64
+	reserve int64
+	skew    int64 // MaxSkew
+	end     int64 // the last delta of the layout
+	last    int64 // the highest fence of any swap: end, or a window above a lossy store's clock
+	lossy   bool
+}
+
+// above returns delta + n, but at most last.
+func above(delta, n, last int64) int64 { return delta + min(n, last-delta) }
+
+// farthest returns the highest fence of a row that a claim may take.
+func (f fences) farthest(from int64) int64 { return above(from, f.lead, f.end) }
+
+// ceiling returns the cap above from. A short MaxLead does not keep renewals from two windows.
+func (f fences) ceiling() int64 { return max(f.lead, 2*f.window) + f.reserve }
+
+// most returns the highest fence for a holder that has used deltas up to used.
+func (f fences) most(from, used int64) int64 {
+	if used > f.farthest(from) {
+		return f.last
+	}
+	return above(from, f.ceiling(), f.last)
+}
+
+// quarantine returns how far above the present the deltas may lie that a store has forgotten.
+func (f fences) quarantine() int64 {
+	if f.lossy {
+		return f.window + f.skew
+	}
+	return f.ceiling() + 1 + 2*f.skew
+}
+
+// claim returns the fence of a claim of a row with the fence found.
+func (f fences) claim(from, found int64) int64 {
+	return max(found, above(from, f.window, f.last), above(found, f.step, f.last))
+}
+
+// renew returns the fence of a renewal of a row with the fence held, after a use up to used. Below
+// the cap a fence rises by one unit at least: a late swap from the old row must fail.
+func (f fences) renew(from, held, used, want int64, p pace) int64 {
+	// Limit want, which may come from a clock that was wrong for a moment. MaxSkew is always
+	// allowed.
+	want = min(want, above(max(used, held), max(2*p.need, 2*f.skew), f.last))
+	wanted := max(held+1, want, above(from, 2*f.window, f.last), above(used, p.need, f.last))
+	return max(held, min(wanted, f.most(from, used)))
+}
+
+// A pace measures how fast a generator uses deltas: it had used deltas up to used when this host's
+// clock was at the delta at. need is the number of deltas that it uses in two windows at that rate.
+type pace struct{ used, at, need int64 }
+
+// begin returns the pace of a holder that claims at now, as if it had renewed before.
+func (f fences) begin(from, now, found int64) pace {
+	used := max(found, from)
+	return pace{used: used + 1, at: now, need: max(from+2*f.window-used, f.step)}
+}
+
+// follow returns the pace after a use up to used at now. The need changes at most twofold or by
+// half at a time, and is a step at least.
+func (f fences) follow(p pace, used, now int64) pace {
+	rate := max(float64(used-p.used)/float64(max(now-p.at, 1)), 0)
+	wanted := int64(min(rate*float64(2*f.window), float64(f.end/2)))
+	return pace{used, now, max(min(max(wanted, p.need/2), 2*p.need), f.step)}
+}
+
+// released returns the fence that a holder leaves behind: the highest delta of which it has issued
+// an ID, but at least first - 1 of its grant. The fence that its claim has found may be lower:
+// after a quarantine the deltas in between may be in use by a holder that the store has forgotten.
+func released(fence, used, first int64) int64 { return min(fence, max(used, first-1)) }
