@@ -35,7 +35,7 @@ var mayImport = map[string]string{
 
 	"assigner/kvassigner":     "assigner assigner/leasestore segment golang.org/x/sync/errgroup",
 	"assigner/k8sassigner":    "assigner assigner/leasestore assigner/kvassigner internal/httpcall",
-	"assigner/remoteassigner": "assigner assigner/leasestore internal/httpcall",
+	"assigner/remoteassigner": "assigner assigner/leasestore internal/httpcall internal/storecall",
 	"assigner/fileassigner":   "assigner assigner/leasestore segment internal/disk",
 	"assigner/sqlassigner": "bitsalloc assigner assigner/leasestore schema segment internal/disk internal/storecall " +
 		"github.com/jmoiron/sqlx github.com/go-sql-driver/mysql",

@@ -271,7 +271,7 @@ func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 	if c.status.Lossy || len(c.status.Faults) > 0 {
 		l.guarantee = GuaranteeLossy
 	}
-	l.pace = c.limits.begin(c.from(fence), c.now, fence)
+	l.pace = c.limits.begin(c.from(c.meta.Fence), c.now, fence)
 	l.row = leasestore.Row{WorkerID: old.WorkerID, Version: old.Version + 1, Token: cryptorand.Text(), Owner: c.cfg.Owner, Holder: c.holder}
 	ttl = 2 * c.window()
 	if reason := c.suspicion(old); reason != "" {

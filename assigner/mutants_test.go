@@ -54,7 +54,10 @@ func TestSimulationCatchesAProtocolWith(t *testing.T) {
 		"a recovery that only raises the fences that are there": {accident: func(w *simWorld) { restore(w, false) }, all: true},
 		"a delta composed before its check":                     {overrun: 1},
 		// By design: a copy has all that the original has, until one of the two calls Invalidate.
-		"a copied process that does not invalidate": {accident: func(w *simWorld) { cloneHolder(w, false) }},
+		"a copied process that is closed without it": {accident: func(w *simWorld) { closeCopy(w, false) }},
+		"a holder that goes on after its release":    {undying: true},
+		"a release that has not seen the last delta": {early: 1},
+		"a copied process that does not invalidate":  {accident: func(w *simWorld) { cloneHolder(w, false) }},
 		// On a store that may forget, safety rests on clocks.
 		"a lossy store that forgets all while all clocks go back": {
 			lossy: true, all: true, calm: true,
@@ -87,8 +90,15 @@ func TestSimulationHasNoDuplicatesWith(t *testing.T) {
 			moves: 100, calm: true, all: true, fenced: 80, hasty: true,
 			accident: moveAndLose,
 		},
-		"commits lost, grants proved since": {accident: loseCommits, fenced: 30},
-		"rows revoked":                      {accident: revokeRow, often: true, fenced: 30, moves: 25},
+		"failovers that lose renewals in use": {
+			moves: 100, calm: true, all: true, often: true, accident: loseRenewal,
+		},
+		"failovers that lose renewals in use, with two pairs of clocks": {
+			moves: 100, calm: true, pairs: true, all: true, often: true, accident: loseRenewal,
+		},
+		"a copied process, invalidated and closed": {accident: func(w *simWorld) { closeCopy(w, true) }, fenced: 30},
+		"commits lost, grants proved since":        {accident: loseCommits, fenced: 30},
+		"rows revoked":                             {accident: revokeRow, often: true, fenced: 30, moves: 25},
 		"rows revoked on a lossy store that loses commits": {
 			lossy: true, all: true, fenced: 30, often: true,
 			accident: func(w *simWorld) { revokeOr(w, loseCommits) },
@@ -131,6 +141,49 @@ func forget(w *simWorld) {
 	clear(w.store.rows)
 	w.era++
 	w.log("the store has forgotten everything")
+}
+
+// loseRenewal is a failover that loses the last commit of a row whose holder has used all deltas that
+// it may, and more: a generator at its limit. The holder dies with the server, or is cut off.
+func loseRenewal(w *simWorld) {
+	h := w.holders[w.rng.IntN(len(w.holders))]
+	l, ok := h.lease.(*lease)
+	if !ok || h.renewing || h.ending {
+		return
+	}
+	lost := slices.IndexFunc(w.store.commits, func(c commit) bool {
+		return c.worker == l.row.WorkerID && c.row.Version == l.row.Version && c.row.Fence < l.row.Fence
+	})
+	if lost < 0 || len(w.store.commits)-lost > 30 {
+		return
+	}
+	for h.wants() && h.last < h.grant.Limit {
+		h.compose()
+	}
+	w.log("holder %d has used deltas up to %d", h.id, h.last)
+	w.store.rewind(len(w.store.commits) - lost)
+	w.era++
+	w.failover()
+	w.log("the store has lost the renewal of row %d, and is %s", l.row.WorkerID, w.store.status.Identity)
+	if h.start(nil, nil); w.chance(50) {
+		h.cutOff = w.time + w.rng.Int64N(4*w.window)
+	}
+}
+
+// closeCopy has a copy of a process, in place of another, closed before it has issued an ID. If the
+// copy calls Invalidate first, it gives nothing back.
+func closeCopy(w *simWorld, invalidate bool) {
+	from, to := w.holders[w.rng.IntN(len(w.holders))], w.holders[w.rng.IntN(len(w.holders))]
+	original, ok := from.lease.(*lease)
+	if !ok || from == to || from.renewing || from.ending {
+		return
+	}
+	copied := *original
+	copied.tried = slices.Clone(original.tried)
+	copied.terms = &terms{domain: to.domain, alloc: original.alloc,
+		leaser: &leaser{store: w.store.current(), cfg: original.cfg, clock: from.assigner.(*leaser).clock}}
+	err := copied.End(context.Background(), Ending{Released: !invalidate, Used: from.issued})
+	w.log("a copy of holder %d is closed: %v", from.id, err)
 }
 
 // loseRows is loseCommits where the namespace stays. It returns false when there is nothing to

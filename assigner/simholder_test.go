@@ -35,6 +35,7 @@ type simHolder struct {
 	grant    Grant // as the generator knows it
 	last     int64 // the newest delta composed, only forward
 	renewing bool
+	ending   bool  // its release is under way
 	heard    int   // the era in which a row was last read or swapped
 	proved   int   // and that in which the grant was last proved
 	used     int   // deltas composed
@@ -52,7 +53,7 @@ func (h *simHolder) start(lease Lease, like *simHolder) {
 	if h.stop != nil {
 		h.stop()
 	}
-	h.lease, h.grant, h.last, h.renewing, h.dead, h.paused = nil, Grant{}, 0, false, false, 0
+	h.lease, h.grant, h.last, h.renewing, h.ending, h.dead, h.paused = nil, Grant{}, 0, false, false, false, 0
 	h.cutOff = 0
 	h.assigner.(*leaser).waiting = nil
 	h.assigner.(*leaser).losses.Store(0)
@@ -171,7 +172,7 @@ func (h *simHolder) renew() {
 	if h.dead {
 		return
 	}
-	h.w.log("holder %d: Renew of worker %d: %v", h.id, h.grant.WorkerID, err)
+	h.w.log("holder %d: Renew of worker %d after a use of %d: limit %d, %v", h.id, h.grant.WorkerID, h.last, grant.Limit, err)
 	switch {
 	case err == nil:
 		h.proved = h.heard
@@ -189,13 +190,21 @@ func (h *simHolder) renew() {
 }
 
 func (h *simHolder) release() {
-	err := h.lease.End(context.Background(), Ending{Released: true, Used: h.issued})
-	if h.dead {
+	issued := h.issued
+	for range h.w.sim.early {
+		h.compose()
+	}
+	h.ending = true
+	err := h.lease.End(context.Background(), Ending{Released: true, Used: issued})
+	if h.ending = false; h.dead {
 		return
 	}
-	h.w.log("holder %d: Release of worker %d: %v", h.id, h.grant.WorkerID, err)
+	h.w.log("holder %d: Release of worker %d at %d: %v", h.id, h.grant.WorkerID, issued, err)
 	if err != nil {
 		h.w.judge(err)
+		if h.w.sim.undying {
+			return // compose goes on; a renewal finds the lease ended
+		}
 	}
 	h.lease, h.grant = nil, Grant{}
 }

@@ -51,6 +51,9 @@ type simulation struct {
 	lossy    bool                                    // the store says that it may forget
 	moves    int                                     // percent of the worlds whose store has an identity, which failovers change
 	calm     bool                                    // clocks are right, and no holder runs further ahead of them than MaxLead
+	pairs    bool                                    // and each host, and each server, has a clock that is off by MaxSkew at most
+	undying  bool                                    // holders go on with a lease whose release returned an error
+	early    int64                                   // deltas that a holder composes after it has read how far it is, before its release
 	hasty    bool                                    // holders end soon, and start again at once
 	poller   func(leasestore.Store) leasestore.Store // the store of a process that calls Horizon; nil: there is none
 }
@@ -159,7 +162,10 @@ func (w *simWorld) newHolder(id int, workerBits uint8) *simHolder {
 		h.offset, h.drift = w.off(), w.rng.Int64N(5)-2
 	}
 	if w.sim.calm {
-		h.ahead = w.rng.Int64N(2*w.window + 1) // the default of MaxLead
+		h.ahead = w.rng.Int64N(5*w.window/2 + 1) // the default of MaxLead
+	}
+	if w.sim.pairs {
+		h.offset = w.rng.Int64N(2*w.skew+1) - w.skew
 	}
 	h.domain.Now = h.clock
 	cfg := LeaseConfig{Window: time.Duration(w.window) * simUnit, MaxSkew: time.Duration(w.skew) * simUnit, Owner: fmt.Sprint("holder ", id)}
@@ -321,6 +327,9 @@ func (w *simWorld) failover() {
 	if w.moving {
 		w.servers++
 		w.store.status.Identity = fmt.Sprint("server ", w.servers)
+		if w.sim.pairs {
+			w.storeSkew = w.rng.Int64N(w.skew+1) - w.skew/2
+		}
 	}
 }
 

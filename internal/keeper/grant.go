@@ -36,7 +36,7 @@ func (c Clock) Now() time.Time { return c.wall.Add(time.Since(c.since)) }
 func (g *Grant) grow(position, limit int64, unit time.Duration) {
 	g.rate = g.pace(position, unit)
 	g.at, g.position, g.Limit = time.Now(), position, limit
-	g.Half = position + (limit-position)/2
+	g.Half = position + (limit-position)/2 + (limit-position)%2
 }
 
 // pace returns the ID time per real time since the last call of grow, or before it if that was less

@@ -131,6 +131,9 @@ func (k *Keeper) untilRenewal() time.Duration {
 	unit := k.Alloc.Layout().Unit
 	_, position := k.hooks.Deltas()
 	left := grant.Limit - position
+	if left > 0 && grant.Guarantee != assigner.GuaranteeLossy { // the clock uses up nothing of a grant that is ahead of it
+		left = grant.Limit - min(position, k.Alloc.Delta(grant.Clock.Now()))
+	}
 	switch {
 	case left <= 0 && grant.Guarantee == assigner.GuaranteeLossy: // its fences follow its clock
 		return min(longest, time.Second)
