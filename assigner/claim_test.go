@@ -567,3 +567,56 @@ func (s *namedStore) Namespaces(context.Context) (map[string]leasestore.Meta, er
 	}
 	return all, nil
 }
+
+// A failover forgets all that a holder has claimed. The holder was as far ahead of the clock as MaxLead
+// allows, and has the highest limit that it can get; its host's clock was ahead of the old server's, and
+// that ahead of the new server's. The next holder begins above that limit.
+func TestQuarantineCoversEveryGrant(t *testing.T) {
+	const skew = 60
+	for _, cfg := range []LeaseConfig{shortWindow, {Window: 30 * time.Second, MaxLead: time.Hour}, {Window: time.Second}, {Window: 30 * time.Second, MaxLead: time.Second}} {
+		for _, off := range []struct{ host, server, next int64 }{{0, 0, 0}, {skew, 0, 0}, {skew, 0, -skew}, {skew, -skew, -skew}, {skew, -skew, skew}, {-skew, skew, 0}} {
+			s := newMemStore()
+			s.pin(4)
+			s.rows[0] = free(0, 900)
+			s.status.Identity, s.meta.Identity = "A", "A"
+			row := s.rows[0]
+			row.Identity = "A"
+			s.rows[0] = row
+			server := int64(memStart)
+			open := func(offset int64) (Assigner, Domain) {
+				a := Leased(s, cfg).(*leaser)
+				a.clock = func() instant { return instant{s.status.Now, s.status.Now} }
+				d := memDomain()
+				d.Now = func() int64 { return server + offset }
+				return a, d
+			}
+			a, d := open(off.host)
+			before, l := maps.Clone(s.rows), takeIn(t, a, d)
+			// It is ahead by MaxLead, and renews as often as it gets more.
+			lead := l.(*lease).limitsOn(s.status).lead
+			for last := int64(0); last < l.Grant().Limit; {
+				last = l.Grant().Limit
+				if _, err := l.Renew(t.Context(), Use{Used: min(last, d.Now()+lead), Want: last + 100}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if ahead := l.Grant().Limit - d.Now(); ahead < lead {
+				t.Errorf("%+v: the limit is %d ahead, want %d at least", cfg, ahead, lead)
+			}
+			s.rows = before
+			server += off.server
+			s.status.Identity, s.status.Now = "B", memTime(server)
+			b, d := open(off.next)
+			_, err := b.Assign(t.Context(), d)
+			for errors.Is(err, ErrQuarantined) {
+				server++
+				s.status.Now = memTime(server)
+				var next Lease
+				if next, err = b.Assign(t.Context(), d); err == nil && next.Grant().First <= l.Grant().Limit {
+					t.Errorf("%+v, %+v: a grant from %d on after one up to %d", cfg, off, next.Grant().First, l.Grant().Limit)
+				}
+			}
+			testkit.Must(t, err)
+		}
+	}
+}

@@ -135,6 +135,134 @@ func TestHorizonHoldsAgainstAFencedHolderThatGoesOn(t *testing.T) {
 	}
 }
 
+// A second process of the owner takes the row over, another takes it from that, and all go on: the
+// horizon stays below the IDs of each until its deltas are a minute in the past.
+func TestHorizonHoldsThroughTakeovers(t *testing.T) {
+	s := newMemStore()
+	s.pin(0)
+	now := int64(memStart)
+	at := func(delta int64) { now, s.status.Now = delta, memTime(delta) }
+	start := func() Lease {
+		d := memDomain()
+		d.Now = func() int64 { return now }
+		a := Fenced(s, Static(2), "me", shortWindow).(*leaser)
+		a.clock = func() instant { return instant{s.status.Now, s.status.Now} }
+		return takeIn(t, a, d)
+	}
+	renew := func(l Lease, oldest int64) {
+		t.Helper()
+		if _, err := l.Renew(t.Context(), Use{Used: now, Oldest: oldest}); err != nil {
+			t.Error(err)
+		}
+	}
+	a := start()
+	renew(a, memStart-2) // up to 1060
+	at(memStart + 6)
+	b := start() // from 1061 on
+	wantHorizon(t, s, memStart-2)
+	renew(b, b.Grant().First)
+	wantHorizon(t, s, memStart-2)
+	at(memStart + 10)
+	c := start()
+	cFirst := c.Grant().First
+	wantHorizon(t, s, memStart-2)
+	at(1120)
+	renew(c, cFirst)
+	wantHorizon(t, s, memStart-2) // the limit of a is a minute ago
+	at(1121)
+	wantHorizon(t, s, 1061) // b is next
+	renew(c, cFirst)
+	wantHorizon(t, s, 1061)
+	if limit := b.Grant().Limit; limit != cFirst-1 {
+		t.Fatalf("the limit of b is %d, c begins at %d", limit, cFirst)
+	}
+	at(cFirst + 59)
+	renew(c, cFirst)
+	wantHorizon(t, s, 1061)
+	at(cFirst + 60)
+	renew(c, cFirst+40)
+	wantHorizon(t, s, cFirst+40)
+	if row := s.rows[2]; row.Former != 0 {
+		t.Errorf("row %+v, want no former holder", row)
+	}
+}
+
+// A holder that took the row from a live one releases it: the live one goes on.
+func TestHorizonHoldsAgainstAReleaseAfterATakeover(t *testing.T) {
+	s := newMemStore()
+	s.pin(3)
+	s.rows[2] = held(2, memStart+60, "me", memStart+60)
+	row := s.rows[2]
+	row.Oldest = memStart - 9
+	s.rows[2] = row
+	l := take(t, clocked(Fenced(s, Static(2), "me", shortWindow)))
+	testkit.Must(t, l.End(t.Context(), Ending{Released: true}))
+	wantHorizon(t, s, memStart-9)
+	s.status.Now = memTime(memStart + 120)
+	wantHorizon(t, s, memStart-9)
+	s.status.Now = memTime(memStart + 121)
+	wantHorizon(t, s, memStart+121)
+}
+
+// Crashes one after the other, of a worker ID that is taken over each time: the horizon is at most
+// two windows and twice the bound on clocks behind.
+func TestHorizonFollowsACrashLoop(t *testing.T) {
+	s := newMemStore()
+	s.pin(0)
+	now := int64(memStart)
+	d := memDomain()
+	d.Now = func() int64 { return now }
+	for range 500 {
+		a := clocked(Fenced(s, Static(2), "me", shortWindow)).(*leaser)
+		a.clock = func() instant { return instant{s.status.Now, s.status.Now} }
+		l := takeIn(t, a, d)
+		if _, err := l.Renew(t.Context(), Use{Used: now, Oldest: max(l.Grant().First, now)}); err != nil {
+			t.Fatal(err)
+		}
+		id, err := leasestore.Horizon(t.Context(), s)
+		testkit.Must(t, err)
+		alloc, _ := bitsalloc.New(s.meta.Layout, s.meta.Epoch)
+		if f, _ := alloc.Parse(id); now-f.Delta > 2*30+2*60 {
+			t.Fatalf("the horizon is %d units behind", now-f.Delta)
+		}
+		now += 3
+		s.status.Now = memTime(now)
+	}
+}
+
+// Callers keep IDs for a while: the oldest delta that a renewal stores is as old as their IDs may be.
+// A release holds the horizon back until they have used them.
+func TestHorizonHoldsForIDsThatCallersKeep(t *testing.T) {
+	s := newMemStore()
+	s.pin(0)
+	now := int64(memStart)
+	d := memDomain()
+	d.Now, d.KeptFor = func() int64 { return now }, 20*time.Second
+	a := leased(s).(*leaser)
+	a.clock = func() instant { return instant{s.status.Now, s.status.Now} }
+	l := takeIn(t, a, d)
+	first := s.rows[0].Oldest
+	for _, step := range []struct{ at, oldest, want int64 }{
+		{memStart + 5, memStart + 4, first}, {memStart + 15, memStart + 90, first}, // a burst ahead of the clock
+		{memStart + 24, memStart + 95, first}, {memStart + 25, memStart + 96, memStart + 4}, {memStart + 34, memStart + 97, memStart + 4},
+		{memStart + 35, memStart + 98, memStart + 90}, {memStart + 80, memStart + 99, memStart + 98},
+	} {
+		now, s.status.Now = step.at, memTime(step.at)
+		if _, err := l.Renew(t.Context(), Use{Used: now, Oldest: step.oldest}); err != nil || s.rows[0].Oldest != step.want {
+			t.Errorf("at %d: row %+v, %v, want the oldest delta %d", step.at, s.rows[0], err, step.want)
+		}
+	}
+	now, s.status.Now = 2000, memTime(2000)
+	testkit.Must(t, l.End(t.Context(), Ending{Released: true, Used: 2000}))
+	if row := s.rows[0]; row.Former != 2020 || row.Oldest != memStart+98 {
+		t.Errorf("row %+v after the release, want deltas up to 2020 from %d on", row, memStart+98)
+	}
+	s.status.Now = memTime(2080)
+	wantHorizon(t, s, memStart+98)
+	s.status.Now = memTime(2081)
+	wantHorizon(t, s, 2081)
+}
+
 func TestHorizonIsRefused(t *testing.T) {
 	ready := func(change func(*memStore)) *memStore {
 		s := newMemStore()

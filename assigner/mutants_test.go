@@ -1,6 +1,7 @@
 package assigner
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"testing"
@@ -91,10 +92,10 @@ func TestSimulationHasNoDuplicatesWith(t *testing.T) {
 			accident: moveAndLose,
 		},
 		"failovers that lose renewals in use": {
-			moves: 100, calm: true, all: true, often: true, accident: loseRenewal,
+			moves: 100, calm: true, all: true, often: true, fenced: 50, accident: loseRenewal,
 		},
 		"failovers that lose renewals in use, with two pairs of clocks": {
-			moves: 100, calm: true, pairs: true, all: true, often: true, accident: loseRenewal,
+			moves: 100, calm: true, pairs: true, all: true, often: true, fenced: 50, accident: loseRenewal,
 		},
 		"a copied process, invalidated and closed": {accident: func(w *simWorld) { closeCopy(w, true) }, fenced: 30},
 		"commits lost, grants proved since":        {accident: loseCommits, fenced: 30},
@@ -143,18 +144,21 @@ func forget(w *simWorld) {
 	w.log("the store has forgotten everything")
 }
 
-// loseRenewal is a failover that loses the last commit of a row whose holder has used all deltas that
-// it may, and more: a generator at its limit. The holder dies with the server, or is cut off.
+// loseRenewal is a failover that loses commits of the row whose holder is furthest ahead of the
+// clock, after it has used all deltas that it may. The holder starts again at once, or goes on and is
+// cut off.
 func loseRenewal(w *simWorld) {
-	h := w.holders[w.rng.IntN(len(w.holders))]
+	h := slices.MaxFunc(w.holders, func(a, b *simHolder) int { return cmp.Compare(a.last-a.clock(), b.last-b.clock()) })
 	l, ok := h.lease.(*lease)
-	if !ok || h.renewing || h.ending {
+	if !ok || h.renewing || h.ending || w.chance(70) {
 		return
 	}
+	version := l.row.Version - w.rng.Int64N(2) // a renewal, or the claim
 	lost := slices.IndexFunc(w.store.commits, func(c commit) bool {
-		return c.worker == l.row.WorkerID && c.row.Version == l.row.Version && c.row.Fence < l.row.Fence
+		return c.worker == l.row.WorkerID && c.row.Version == version && c.row.Fence < l.row.Fence
 	})
-	if lost < 0 || len(w.store.commits)-lost > 30 {
+	created := func(c commit) bool { return c.worker < 0 && c.meta.Version == 0 }
+	if lost < 0 || len(w.store.commits)-lost > 30 || slices.ContainsFunc(w.store.commits[lost:], created) {
 		return
 	}
 	for h.wants() && h.last < h.grant.Limit {
@@ -165,8 +169,10 @@ func loseRenewal(w *simWorld) {
 	w.era++
 	w.failover()
 	w.log("the store has lost the renewal of row %d, and is %s", l.row.WorkerID, w.store.status.Identity)
-	if h.start(nil, nil); w.chance(50) {
-		h.cutOff = w.time + w.rng.Int64N(4*w.window)
+	if w.chance(50) {
+		h.start(nil, nil)
+	} else {
+		h.cutOff = w.time + 6*w.window
 	}
 }
 

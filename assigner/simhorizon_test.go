@@ -35,7 +35,8 @@ func (l simLink) List(ctx context.Context) (rows []leasestore.Row, err error) {
 	err = l.call(func() {
 		rows, _ = l.memStore.List(ctx)
 		for _, row := range rows {
-			if past := l.h.asked.Add(-time.Minute); !row.Expires.After(l.h.asked) && row.Fence < simAlloc.Delta(past) {
+			past := simAlloc.Delta(l.h.asked.Add(-time.Minute))
+			if l.w.past = max(l.w.past, past); !row.Expires.After(l.h.asked) && row.Fence < past {
 				l.w.passed[row.Token] = true
 			}
 		}
@@ -43,10 +44,14 @@ func (l simLink) List(ctx context.Context) (rows []leasestore.Row, err error) {
 	return rows, err
 }
 
-// belowHorizon reports a delta that Horizon has excluded, unless the holder has lost its row.
+// belowHorizon reports a delta that Horizon has excluded, unless its lease had expired with all its
+// deltas in the past. A holder that has lost its row goes on up to its limit.
 func (w *simWorld) belowHorizon(h *simHolder, worker, delta int64) {
-	l, ok := h.lease.(*lease)
-	if ok && delta < w.horizon && l.row.Token == w.store.rows[worker].Token && !w.passed[l.row.Token] {
+	excused := h.grant.Limit < w.past
+	if l, ok := h.lease.(*lease); ok && l.row.Token == w.store.rows[worker].Token {
+		excused = w.passed[l.row.Token]
+	}
+	if delta < w.horizon && !excused {
 		w.duplicates++
 		w.log("DUPLICATE: delta %d of worker %d is below the horizon", delta, worker)
 	}

@@ -93,6 +93,7 @@ type simWorld struct {
 	poller    *simHolder      // or nil
 	horizon   int64           // the highest delta of Horizon
 	passed    map[string]bool // by the token of a lease: Horizon has not counted its row
+	past      int64           // the highest delta below which Horizon takes holders for gone
 	serial    int
 	servers   int
 	used      map[slot]use

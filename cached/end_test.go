@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gentest"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // TestEveryIDIsPositiveToTheVeryEnd uses a layout up. All 63 bits of its last ID are set.
@@ -103,5 +105,54 @@ func FuzzConfig(f *testing.F) {
 func anyWorker(number int64) fakeassigner.AssignFunc {
 	return func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
 		return assigner.Grant{WorkerID: number, First: 1, Limit: assigner.Unlimited - 1, Guarantee: assigner.GuaranteeFenced}, nil
+	}
+}
+
+// The block that a lane has reserved is in use, even if the lane has issued a single ID of it.
+func TestReleaseCountsTheBlockOfALane(t *testing.T) {
+	used := int64(-1)
+	store := &fakeassigner.Assigner{OnAssign: fenced(1000), OnRelease: func(_ context.Context, _ assigner.Grant, last int64) error {
+		used = last
+		return nil
+	}}
+	g := open(t, cached.Config{Assigner: store})
+	first, second := g.Lane(), g.Lane()
+	laneNext(t, first)
+	want := parse(t, g, laneNext(t, second)).Delta
+	testkit.Must(t, g.Close())
+	if used != want {
+		t.Errorf("the release tells delta %d, want %d", used, want)
+	}
+}
+
+// Takers go on in later blocks while Close drops the blocks of a large ring one by one.
+func TestReleaseCountsTheBlockThatWasBegunLast(t *testing.T) {
+	layout := bitsalloc.Layout{DeltaBits: 50, WorkerBits: 10, SequenceBits: 1, Unit: time.Millisecond}
+	for range 300 {
+		var used, highest atomic.Int64
+		store := &fakeassigner.Assigner{OnAssign: fenced(1 << 40), OnRelease: func(_ context.Context, _ assigner.Grant, last int64) error {
+			used.Store(last)
+			return nil
+		}}
+		g := open(t, cached.Config{Assigner: store, Layout: layout, BoostPower: 8, OnEmpty: cached.Reject})
+		testkit.Together(2, func(i int) {
+			if i == 0 {
+				testkit.Must(t, g.Close())
+				return
+			}
+			var pause atomic.Int64
+			for err := error(nil); !errors.Is(err, cached.ErrClosed); {
+				var id int64
+				if id, err = g.Next(); err == nil {
+					highest.Store(id)
+				}
+				for range 100 { // or the ring would be empty before Close drops it
+					pause.Add(1)
+				}
+			}
+		})
+		if f, _ := g.Parse(highest.Load()); f.Delta > used.Load() {
+			t.Fatalf("the last ID is %v, and the release tells delta %d", f, used.Load())
+		}
 	}
 }

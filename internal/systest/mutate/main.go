@@ -5,6 +5,7 @@
 //	go run ./internal/systest/mutate                        # every mutant
 //	go run ./internal/systest/mutate -sample 20             # about 20 mutants of each package, other ones each time
 //	go run ./internal/systest/mutate -match '^cached Lane'  # mutants whose name matches
+//	go run ./internal/systest/mutate -rules                 # the changes of rules.txt, each of which breaks a rule by name
 //	go run ./internal/systest/mutate -matrix -match ^bitsalloc  # each mutant against each test func
 //
 // The operators are: false and true (a condition), operand (one side of && and || alone), operator
@@ -36,6 +37,7 @@ var (
 	seed   = flag.Uint64("seed", rand.Uint64(), "chooses the sample")
 	match  = flag.String("match", "", "regular expression for the names of mutants to try")
 	least  = flag.Int("least", 100, "percentage of the mutants that must be killed or explained")
+	byRule = flag.Bool("rules", false, "try the changes of rules.txt instead; -match is for their titles")
 	matrix = flag.Bool("matrix", false, "run each test func of the package alone, and print which ones kill a mutant")
 )
 
@@ -73,6 +75,9 @@ func run(ctx context.Context, out io.Writer) error {
 	names, err := regexp.Compile(*match)
 	if err != nil {
 		return fmt.Errorf("-match: %w", err)
+	}
+	if *byRule {
+		return tryRules(ctx, out, names.MatchString)
 	}
 	explained, err := readSurvivors(survivors)
 	if err != nil {

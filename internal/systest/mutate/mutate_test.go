@@ -69,3 +69,17 @@ func TestReportCountsExplainedMutants(t *testing.T) {
 		t.Error("a second mutant lives where one is explained: want a failure above 75 %")
 	}
 }
+
+// The texts of rules.txt are in the code.
+func TestRulesAreInTheCode(t *testing.T) {
+	t.Chdir("../../..")
+	all, err := readRules(rules)
+	if err != nil || len(all) == 0 {
+		t.Fatalf("%d rules: %v", len(all), err)
+	}
+	for _, r := range all {
+		if _, err := r.source(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -296,6 +296,33 @@ func TestCrashEachSecond(t *testing.T) {
 	})
 }
 
+// Worker IDs that a burst has left ahead of the clock are free. A generator that keeps to the clock
+// takes a new one instead.
+func TestGeneratorThatKeepsToTheClockTakesAnotherWorkerID(t *testing.T) {
+	for _, kind := range []string{"defaultgen", "cached within 10 s"} {
+		each(t, kind, "Leased", func(c *cluster) {
+			p := &pod{server: c.server}
+			burst, err := kinds["cached"](c.way(kvassigner.LeaseStore(p, "day")))
+			testkit.Must(c.T, err)
+			var id int64
+			for range 60 * 8192 {
+				if id, err = burst.Next(); err != nil {
+					c.Fatal(err)
+				}
+			}
+			if f, _ := burst.Parse(id); ahead(f) < 50*time.Second {
+				c.Fatalf("%v is not ahead", f)
+			}
+			testkit.Must(c.T, burst.Close())
+			next := c.start()
+			defer c.stop(next)
+			if f := c.id(next); f.WorkerID != 1 || ahead(f) > time.Second {
+				c.Errorf("%v, want another worker ID and the present", f)
+			}
+		})
+	}
+}
+
 // outage takes the store down, draws IDs at a rate until there are no more, and returns how long
 // that took.
 func (c *cluster) outage(p *pod, rate int) time.Duration {
@@ -322,22 +349,25 @@ func TestOutageIsBridged(t *testing.T) {
 	}{
 		"from a start on":               {0, 0, window / 2},
 		"after a while":                 {0, 10 * time.Minute, window},
-		"ahead of the clock, at first":  {100, 0, 8 * time.Second},
-		"ahead of the clock, after 60s": {100, time.Minute, window / 2},
-		"ahead, after a while":          {100, 3 * time.Minute, window},
+		"ahead of the clock, at first":  {200, 0, 8 * time.Second},
+		"ahead of the clock, after 60s": {200, time.Minute, 40 * time.Second},
+		"ahead, after a while":          {200, 3 * time.Minute, window},
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, "cached", "Fenced", func(c *cluster) {
 				for range scene.loop {
 					p := c.start()
-					c.id(p)
-					time.Sleep(2500 * time.Millisecond)
+					if f := c.id(p); ahead(f) > 2*window+20*time.Second {
+						c.kill(p)
+						break
+					}
+					time.Sleep(500 * time.Millisecond)
 					c.kill(p)
 				}
 				p := c.start()
 				defer c.stop(p)
 				f := c.id(p)
-				if scene.loop > 0 && ahead(f) < 3*window/2 {
+				if scene.loop > 0 && ahead(f) < 2*window {
 					c.Errorf("%v is %v ahead of the clock, want more for this test", f, ahead(f))
 				}
 				for began := time.Now(); time.Since(began) < scene.runs; time.Sleep(time.Second / rate) {

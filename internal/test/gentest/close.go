@@ -3,6 +3,7 @@ package gentest
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -127,5 +128,72 @@ func (s *suite) closeUnderLoad(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// released returns a store with long fenced grants, and the delta of the release.
+func released() (*fakeassigner.Assigner, *atomic.Int64) {
+	used := new(atomic.Int64)
+	return &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(1 << 20), OnRelease: func(_ context.Context, _ assigner.Grant, last int64) error {
+		used.Store(last)
+		return nil
+	}}, used
+}
+
+// lastDelta closes generators that have issued IDs, or none: the release names the delta of the last
+// ID, or an earlier one than the first ID would have.
+func (s *suite) lastDelta(t *testing.T) {
+	for _, pause := range []time.Duration{0, time.Hour} { // an idle generator moves on with the clock
+		for n := range 100 {
+			store, used := released()
+			g := s.open(t, keeper.Settings{Assigner: store})
+			began := s.Stats(g).LastDelta
+			var last bitsalloc.Fields
+			if n > 0 {
+				last = take(t, g, n)
+			}
+			time.Sleep(pause)
+			testkit.Must(t, g.Close())
+			if got := used.Load(); n > 0 && pause == 0 && got != last.Delta || got < last.Delta || n == 0 && pause == 0 && got > max(began-1, 0) {
+				t.Errorf("%d IDs up to %v, then %v: the release tells delta %d", n, last, pause, got)
+			}
+		}
+	}
+}
+
+// lastDeltaUnderLoad closes generators while callers take IDs, from many units a millisecond if the
+// package allows it. No caller gets an ID above the delta of the release.
+func (s *suite) lastDeltaUnderLoad(t *testing.T) {
+	layout := bitsalloc.Layout{DeltaBits: 50, WorkerBits: 10, SequenceBits: 3, Unit: time.Millisecond}
+	for range testkit.Scaled(40) {
+		store, used := released()
+		store.OnAssign = fakeassigner.Fenced(1 << 40)
+		g := s.open(t, keeper.Settings{Assigner: store, Layout: layout})
+		var highest atomic.Int64
+		testkit.Together(3, func(i int) {
+			if i == 0 {
+				testkit.Yield()
+				testkit.Must(t, g.Close())
+				return
+			}
+			var last int64
+			for ids := make([]int64, 5); ; {
+				n, err := g.Fill(ids)
+				if n > 0 {
+					last = ids[n-1]
+				}
+				if errors.Is(err, s.Errors.Closed) {
+					break
+				}
+				if err != nil {
+					runtime.Gosched()
+				}
+			}
+			for old := highest.Load(); last > old && !highest.CompareAndSwap(old, last); old = highest.Load() {
+			}
+		})
+		if f, _ := g.Parse(highest.Load()); f.Delta > used.Load() {
+			t.Fatalf("the last ID is %v, and the release tells delta %d", f, used.Load())
+		}
 	}
 }
