@@ -577,7 +577,7 @@ func TestQuarantineCoversEveryGrant(t *testing.T) {
 		for _, off := range []struct{ host, server, next int64 }{{0, 0, 0}, {skew, 0, 0}, {skew, 0, -skew}, {skew, -skew, -skew}, {skew, -skew, skew}, {-skew, skew, 0}} {
 			s := newMemStore()
 			s.pin(4)
-			s.rows[0] = free(0, 900)
+			s.rows[0] = free(0, 700)
 			s.status.Identity, s.meta.Identity = "A", "A"
 			row := s.rows[0]
 			row.Identity = "A"
@@ -616,7 +616,9 @@ func TestQuarantineCoversEveryGrant(t *testing.T) {
 					t.Errorf("%+v, %+v: a grant from %d on after one up to %d", cfg, off, next.Grant().First, l.Grant().Limit)
 				}
 			}
-			testkit.Must(t, err)
+			if err != nil {
+				t.Errorf("%+v, %+v, at %d: %v, rows %+v", cfg, off, server, err, s.rows)
+			}
 		}
 	}
 }
