@@ -103,11 +103,22 @@ refuted fence LIVES=2 SWAPS=3 TOP=3 RESTORE NO_RECOVER
 refuted fence LIVES=2 SWAPS=3 TOP=3 RESTORE KEEPS
 refuted fence LIVES=2 SWAPS=3 TOP=3 RESTORE LOW_LEAD
 refuted fence LIVES=2 SWAPS=3 TOP=3 RESTORE OPEN
-holds horizon
-holds horizon PROCESSES=3 TOP=2
-refuted horizon ROWS_FIRST
-refuted horizon BLIND
-refuted horizon NEWEST
+holds horizon TOP=2
+holds horizon ROWS=1 TOP=4
+holds horizon ROWS=1 CALLS=2
+holds horizon PROCESSES=3 ROWS=1
+holds horizon ROWS=1 TOP=8 LEAD=2
+refuted horizon ROWS=1 ROWS_FIRST
+refuted horizon ROWS=1 BLIND
+refuted horizon ROWS=1 NEWEST
+refuted horizon ROWS=1 OWN_OLDEST
+refuted horizon ROWS=1 FORGETS
+refuted horizon ROWS=1 RELEASED
+refuted horizon ROWS=1 TOP=4 CHAIN
+refuted horizon ROWS=1 FRESH
+refuted horizon ROWS=1 SHORT
+refuted horizon ROWS=1 LOWERED
+refuted horizon ROWS=1 TOP=8 LEAD=2 EXTENDS
 refuted original
 refuted original FAILURES
 CHECKS
