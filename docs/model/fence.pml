@@ -11,8 +11,21 @@
  * It never says that a swap succeeded when it did not: the contract of Store.
  *
  * A process lives several times. Each life draws a token of its own, and the swaps of earlier lives
- * stay in the network. A delta that a life was ever allowed to use is its own for good, since a
- * process may pause before it uses a delta.
+ * stay in the network. A delta that a life was ever allowed to use stays its own, since a process
+ * may pause before it issues an ID of the delta. Only a release gives deltas back: the holder stops,
+ * and then chooses used, the highest delta of which it has issued an ID. It gives back the deltas
+ * above used in the step that sends the swap, and has ended with that step, whatever the answer.
+ *
+ * The swap of a release lowers the fence to used, but not below base, the delta before the grant. If
+ * the swap is refused, the holder reads the row again. While the row still has its version and
+ * token, it sends the release again from that row. It lowers only a fence that it has proved or
+ * tried: another fence is of a copy of the process.
+ *
+ * With COPY, a process is copied once while it holds the row: a snapshot of a machine, or a fork. The
+ * condition is that a copy calls Invalidate before it issues an ID or is closed. A renewal may come
+ * before that, so the copy raises the fence. It uses only deltas of swaps that the store has
+ * acknowledged to it, and never proposes a fence that the original proposes from the same row. With
+ * the same fence both get the same slice, and only the condition on Invalidate prevents that.
  *
  * Every statement that touches a shared word more than once lies in a d_step that stands for one
  * operation of the store. The growth of a limit goes along with the operation that proves it: the
@@ -22,12 +35,19 @@
  * highest fence), and any of
  *   REVOKE     an operator revokes the row once, at any time
  *   RESTORE    the store goes back to any earlier state once, and Recover follows
+ *   COPY       a process is copied once while it holds the row
  *   INVARIANT  the invariant of docs/DESIGN.md is asserted as well, not only its consequence
  * or one of the mutants, which the checker must refute:
  *   NO_FENCE     the predicate of a swap compares version and token only
  *   INCLUSIVE    a grant begins with the fence in the predicate, not above it
  *   OPTIMIST     no answer counts as success
- *   LOWERED      a release lowers the fence
+ *   BELOW_USED   a release lowers the fence to the delta before used
+ *   BELOW_FIRST  a release of a holder that has issued no ID lowers the fence below base
+ *   USED_EARLY   used is chosen before the holder stops: it uses one more delta
+ *   GOES_ON      the holder goes on after a release without an answer
+ *   UNTRIED      (with COPY) a release lowers a fence that it finds, although it has not tried it
+ *   COPY_CLOSES  (with COPY) the copy releases the row, having issued no ID
+ *   LOWERS_ANY   (with RESTORE) a release is sent again without a look at version and token
  *   EARLY        a renewal raises the limit before its proof
  *   ANY_ROW      a read proves the fence that it shows, without a look at version and token
  *   NO_RECOVER   (with RESTORE) a restore without Recover
@@ -58,6 +78,9 @@ Row row;     /* version 0: there is none yet */
 byte lives;  /* the token that was drawn last */
 byte swaps;  /* sent so far */
 bool closed; /* the network between the restore and Recover */
+#ifdef COPY
+bool copied;
+#endif
 
 /* Swap i replaces the row before[i] by after[i]. */
 Row before[SWAPS];
@@ -65,7 +88,7 @@ Row after[SWAPS];
 
 /* For the assertions. */
 byte highest;        /* the highest fence that the row has had */
-byte user[TOP + 1];  /* the life that was allowed to use a delta; 0: none */
+byte user[TOP + 1];  /* the life that may use a delta; 0: none */
 #ifdef INVARIANT
 byte slice[TOP + 1]; /* the token of the swap that granted a delta; 0: none */
 #endif
@@ -83,41 +106,48 @@ byte slice[TOP + 1]; /* the token of the swap that granted a delta; 0: none */
 #define MATCHES(i) (i < swaps && PASSES(i) && row.version == before[i].version && \
 	row.token == before[i].token && EQUALFENCE(i))
 
-/* grantSlice records that a swap grants the deltas above the fence up to high. */
+/* changeSlices records that swap i grants the deltas above the fence, or gives deltas back. */
 #ifdef INVARIANT
-inline grantSlice(high, owner) {
-	assert(high >= row.fence);
+inline changeSlices(i) {
 	d = row.fence;
 	do
-	:: d < high -> d++; assert(slice[d] == 0); slice[d] = owner
+	:: d < after[i].fence -> d++; assert(slice[d] == 0); slice[d] = after[i].token
+	:: else -> break
+	od;
+	do
+	:: d > after[i].fence ->
+		assert(slice[d] == before[i].token && after[i].token == FREE);
+		assert(user[d] == 0); /* it is not in use any more */
+		slice[d] = 0;
+		d--
 	:: else -> break
 	od;
 	d = 0
 }
 #else
-inline grantSlice(high, owner) { skip }
+inline changeSlices(i) { skip }
 #endif
 
 /* write is the effect of swap i on the row. */
 inline write(i) {
-	grantSlice(after[i].fence, after[i].token);
+	changeSlices(i);
 	row.version = after[i].version;
 	row.fence = after[i].fence;
 	row.token = after[i].token;
 	highest = (row.fence > highest -> row.fence : highest)
 }
 
-/* allow raises the limit: this life may use the deltas above low up to high. */
-inline allow(low, high) {
+/* allow raises the limit of a life, or of a copy: it may use the deltas above low up to high. */
+inline allow(life, low, high) {
 	d = low;
 	do
 	:: d < high ->
 		d++;
-		assert(user[d] == 0 || user[d] == me); /* no other life may use it */
+		assert(user[d] == 0 || user[d] == life); /* no other life may use it */
 #ifdef INVARIANT
 		assert(slice[d] == me);
 #endif
-		user[d] = me
+		user[d] = life
 	:: else -> break
 	od;
 	d = 0
@@ -143,7 +173,8 @@ inline send(oldVersion, oldFence, oldToken, newVersion, newFence, newToken) {
 
 /* hold is the end of a claim that succeeded. */
 inline hold() {
-	allow(BELOW, next);
+	base = BELOW;
+	allow(me, base, next);
 	version++;
 	fence = next;
 	token = me
@@ -190,7 +221,7 @@ endClaim: /* there may be no swap left to send */
 inline look() {
 	if
 	:: d_step { MINE && row.fence > fence && TRIED(row.fence) ->
-		allow(fence, row.fence);
+		allow(me, fence, row.fence);
 		fence = row.fence;
 		tried = 0 }
 	:: d_step { !MINE || row.fence < fence || (row.fence > fence && !TRIED(row.fence)) -> token = 0 }
@@ -201,20 +232,22 @@ inline look() {
 inline renew() {
 	if
 	:: next = fence + 1
+#ifndef COPY
 	:: fence < TOP - 1 -> next = fence + 2
+#endif
 	fi;
 endRenew:
 	d_step {
 		swaps < SWAPS -> send(version, fence, me, version, next, me);
 #ifdef EARLY
-		allow(fence, next)
+		allow(me, fence, next)
 #endif
 	};
 	if
-	:: d_step { MATCHES(i) -> write(i); allow(fence, next); fence = next; tried = 0 }
+	:: d_step { MATCHES(i) -> write(i); allow(me, fence, next); fence = next; tried = 0 }
 	:: d_step { !MATCHES(i) -> i = 0 }; look()
 #ifdef OPTIMIST
-	:: d_step { true -> allow(fence, next); fence = next }
+	:: d_step { true -> allow(me, fence, next); fence = next }
 #else
 	:: d_step { true -> tried = tried | (1 << next); i = 0 }; look()
 #endif
@@ -223,36 +256,107 @@ endRenew:
 	next = 0
 }
 
-#ifdef LOWERED
-#define LEFT (fence - 1)
+/* giveBack ends the use of the deltas above high. */
+inline giveBack(high) {
+	d = high;
+	do
+	:: d < TOP -> d++; user[d] = (user[d] == me -> 0 : user[d])
+	:: else -> break
+	od;
+	d = 0
+}
+
+#ifdef UNTRIED
+#define LOWERS true
 #else
-#define LEFT fence
+#define LOWERS (row.fence == fence || TRIED(row.fence))
+#endif
+#ifdef LOWERS_ANY
+#define AGAIN (row.token != FREE && (row.token != me || row.fence != next))
+#else
+#define AGAIN (row.version == version && row.token == me && row.fence != next)
 #endif
 
 inline release() {
-	if
-	:: d_step { swaps < SWAPS -> send(version, fence, me, version, LEFT, FREE); i = 0 }
-	:: swaps == SWAPS
-	fi
+	used = base; /* it has issued no ID */
+endRelease:
+	atomic {
+		swaps < SWAPS ->
+		do
+		:: used < fence -> used++
+		:: break
+		od;
+#ifdef USED_EARLY
+		giveBack(used + 1);
+#elif !defined(GOES_ON)
+		giveBack(used);
+#endif
+#ifdef BELOW_USED
+		used = (used > base -> used - 1 : used);
+#elif defined(BELOW_FIRST)
+		used = (used > base -> used : 0);
+#endif
+		next = fence;
+		send(version, fence, me, version, used, FREE)
+	};
+	do
+	:: d_step { MATCHES(i) ->
+#ifdef GOES_ON
+		giveBack(used);
+#endif
+		write(i) };
+		break
+	:: d_step { AGAIN && swaps < SWAPS ->
+		next = row.fence;
+		d = (LOWERS && used < next -> used : next);
+		send(row.version, next, row.token, row.version, d, FREE);
+		d = 0 }
+	:: break /* no answer, and the read shows another row or fails */
+	od
 }
 
 proctype Process() {
-	byte me, version, fence, token, next, tried, i, d;
+	byte me, version, base, fence, token, next, tried, used, i, d;
 
 	do
 	:: lives < LIVES && swaps < SWAPS ->
 		claim();
 		do
 		:: token == me && fence < TOP && swaps < SWAPS -> renew()
-		:: token == me && fence > 0 && swaps < SWAPS ->
+		:: token == me && swaps < SWAPS ->
 			release();
 			break
+#ifdef COPY
+		:: atomic { token == me && !copied -> copied = true; run Copy(me, version, base, fence) }
+#endif
 		:: break /* it ends, with or without the row */
 		od;
-		atomic { me = 0; version = 0; fence = 0; token = 0; tried = 0 }
+		atomic { me = 0; version = 0; base = 0; fence = 0; token = 0; next = 0; tried = 0; used = 0; i = 0 }
 	:: break
 	od
 }
+
+#ifdef COPY
+proctype Copy(byte me; byte version; byte base; byte fence) {
+	byte next, i, d;
+
+#ifdef COPY_CLOSES
+endClose:
+	d_step { swaps < SWAPS -> send(version, fence, me, version, base, FREE); i = 0 }
+#else
+	do
+	:: fence < TOP - 1 && swaps < SWAPS ->
+		next = fence + 2;
+endCopy:	d_step { swaps < SWAPS -> send(version, fence, me, version, next, me) };
+		if
+		:: d_step { MATCHES(i) -> write(i); allow(me + LIVES, fence, next); fence = next }
+		:: break /* no answer */
+		fi
+	:: break
+	od
+#endif
+}
+#endif
 
 /* A copy of a swap takes effect; its sender gets no answer. */
 proctype Network() {
