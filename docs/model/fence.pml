@@ -12,18 +12,19 @@
  *
  * A process lives several times. Each life draws a token of its own, and the swaps of earlier lives
  * stay in the network. A delta that a life was ever allowed to use stays its own, since a process
- * may pause before it issues an ID of the delta. Only a release gives deltas back: the holder stops,
- * and then chooses used, the highest delta of which it has issued an ID. It gives back the deltas
- * above used in the step that sends the swap, and has ended with that step, whatever the answer.
+ * may pause before it issues an ID of the delta. Only a release gives deltas back: the holder
+ * stops, and then chooses used, the highest delta of which it has issued an ID. It gives back the
+ * deltas above used in the step that sends the swap, and has ended with that step, whatever the
+ * answer.
  *
- * The swap of a release lowers the fence to used, but not below base, the delta before the grant. If
- * the swap is refused, the holder reads the row again. While the row still has its version and
+ * The swap of a release lowers the fence to used, but not below base, the delta before the grant.
+ * If the swap is refused, the holder reads the row again. While the row still has its version and
  * token, it sends the release again from that row. It lowers only a fence that it has proved or
  * tried: another fence is of a copy of the process.
  *
- * With COPY, a process is copied once while it holds the row: a snapshot of a machine, or a fork. The
- * condition is that a copy calls Invalidate before it issues an ID or is closed. A renewal may come
- * before that, so the copy raises the fence. It uses only deltas of swaps that the store has
+ * With COPY, a process is copied once while it holds the row, by a snapshot of a machine or a fork.
+ * The condition is that a copy calls Invalidate before it issues an ID or is closed. A renewal may
+ * come before that, so the copy raises the fence. It uses only deltas of swaps that the store has
  * acknowledged to it, and never proposes a fence that the original proposes from the same row. With
  * the same fence both get the same slice, and only the condition on Invalidate prevents that.
  *
@@ -331,7 +332,10 @@ proctype Process() {
 #endif
 		:: break /* it ends, with or without the row */
 		od;
-		atomic { me = 0; version = 0; base = 0; fence = 0; token = 0; next = 0; tried = 0; used = 0; i = 0 }
+		atomic {
+			me = 0; version = 0; base = 0; fence = 0; token = 0;
+			next = 0; tried = 0; used = 0; i = 0
+		}
 	:: break
 	od
 }

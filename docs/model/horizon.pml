@@ -15,8 +15,8 @@
  * present holder has found. The holder remembers that fence as taken if the row was held, else 0.
  *
  *   claim    While former has not passed, oldest and former stay. After that, while taken has not
- *            passed, oldest becomes the delta after former, and former becomes taken. When both have
- *            passed, oldest becomes the first delta of the grant, and former becomes 0.
+ *            passed, oldest becomes the delta after former, and former becomes taken. When both
+ *            have passed, oldest becomes the first delta of the grant, and former becomes 0.
  *   renewal  It follows the same rule, and stores the lowest delta that the holder still uses.
  *   release  former becomes taken if that is higher, and oldest stays. The fence falls, but never
  *            below the delta before the grant.
