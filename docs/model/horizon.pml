@@ -11,37 +11,39 @@
  * A row stores two deltas for Horizon. oldest is the lowest delta of which a holder, present or
  * earlier, may still issue an ID. former is 0 if no earlier holder may issue IDs. Otherwise an
  * earlier holder may issue IDs from oldest up to former until former has passed, and after that
- * only IDs above former. The limits of all earlier holders lie at or below the fence that the
- * present holder has found. The holder remembers that fence as taken if the row was held, else 0.
+ * IDs above former. The limits of all earlier holders lie at or below the fence that the present
+ * holder has found: before. The holder remembers before; a free row has its fence instead, which a
+ * release never lowers below before.
  *
- *   claim    While former has not passed, oldest and former stay. After that, while taken has not
- *            passed, oldest becomes the delta after former, and former becomes taken. When both
- *            have passed, oldest becomes the first delta of the grant, and former becomes 0.
- *   renewal  It follows the same rule, and stores the lowest delta that the holder still uses.
- *   release  former becomes taken if that is higher, and oldest stays. The fence falls, but never
- *            below the delta before the grant.
- *   Horizon  A row counts if it is held, or if former has not passed. Its value is oldest, or the
- *            delta after former if former has passed.
+ *   claim    If the row is free and has no former, or the fence found has passed, no earlier holder
+ *            may issue IDs: oldest becomes the first delta of the grant, and former becomes 0.
+ *            Otherwise oldest and former stay until former has passed. Then oldest becomes the
+ *            delta after former, and former becomes the fence found.
+ *   renewal  If before has passed, the holder stores its own oldest, and former becomes 0. Otherwise
+ *            oldest and former stay until former has passed. Then oldest becomes the delta after
+ *            former, and former becomes before.
+ *   release  oldest and former stay.
+ *   Horizon  A row counts if it is held, or if it has a former and its fence has not passed. Its
+ *            value is oldest, or the delta after former if former has passed.
  *
  * A step is one operation of the store, or one ID. A delta has any number of IDs.
  *
  * Defined on the command line: PROCESSES, ROWS, CALLS (of Horizon), TOP (the highest delta), and
- *   LEAD        no fence lies more than LEAD ahead of time, claims begin at the present, and
- *               processes crash and never release: the value of a row is then at most 2 * LEAD old
- *               after a claim
+ *   LEAD        no fence lies more than LEAD ahead of time, and claims begin at the present: the
+ *               value of a row is then at most 2 * LEAD old after a claim
  * or one of the mutants, which the checker must refute:
  *   ROWS_FIRST  Horizon reads the rows before it raises the meta row
  *   BLIND       a claim does not read the meta row after its swap
  *   NEWEST      a renewal stores the delta after the one in use
  *   OWN_OLDEST  a takeover stores the first delta of its own grant
  *   FORGETS     a renewal stores its own oldest although former has not passed
- *   CHAIN       a renewal stores its own oldest when former has passed, although taken has not
- *   RELEASED    a release keeps former although taken has not passed
- *   FRESH       a claim of a free row stores its own oldest although former has not passed
- *   UNCOUNTED   a free row does not count although former has not passed
- *   LOWERED     a release lowers the fence below the delta before the grant
+ *   RELEASED    a free row does not count although it has a former
+ *   CHAIN       a renewal stores its own oldest when former has passed, although before has not
+ *   FRESH       a claim of a free row stores its own oldest when former has passed, although the
+ *               fence found has not
+ *   SHORT       a free row counts until former has passed, not until its fence has
+ *   LOWERED     a release lowers the fence below the fence that the claim found
  *   EXTENDS     (with LEAD) each takeover raises former to the fence found, and keeps oldest
- *   MERGES      (with LEAD) processes release as well, and the value gets older
  */
 #ifndef PROCESSES
 #define PROCESSES 2
@@ -78,91 +80,78 @@ hidden byte value;
 #define ALLOWED(fence) true
 #endif
 
-#ifdef FRESH
-#define KEEPS (row[r].holder != FREE && !PASSED(row[r].former))
+#ifdef OWN_OLDEST
+#define ALONE true
+#elif defined(FRESH)
+#define ALONE (row[r].holder == FREE && PASSED(row[r].former) || PASSED(row[r].fence))
 #else
-#define KEEPS (!PASSED(row[r].former))
+/* No earlier holder of the row may issue IDs. */
+#define ALONE (row[r].holder == FREE && row[r].former == 0 || PASSED(row[r].fence))
 #endif
 
-hidden byte own; /* the lowest delta of which the holder may issue an ID */
+#ifdef FORGETS
+#define STORES true
+#elif defined(CHAIN)
+#define STORES PASSED(row[r].former)
+#else
+#define STORES PASSED(before)
+#endif
 
-/* words stores oldest and former. */
-inline words() {
+/* follow keeps oldest and former until former has passed. */
+inline follow() {
 	if
-	:: KEEPS ->
+	:: PASSED(row[r].former) -> row[r].oldest = VALUE(r); row[r].former = before
 #ifdef EXTENDS
-		row[r].former = MAX(row[r].former, taken)
+	:: else -> row[r].former = before
 #else
-		skip
+	:: else
 #endif
-	:: !KEEPS && !PASSED(taken) -> row[r].oldest = VALUE(r); row[r].former = taken
-	:: else -> row[r].oldest = own; row[r].former = 0
 	fi
 }
 
 /* claim takes the row from at on, with one delta. */
 inline claim() {
 	if
-	:: row[r].holder != FREE -> taken = row[r].fence
-	:: else
+	:: ALONE -> row[r].oldest = at; row[r].former = 0
+	:: else -> before = row[r].fence; follow()
 	fi;
-#ifdef OWN_OLDEST
-	row[r].oldest = at;
-	row[r].former = 0;
-#else
-	own = at;
-	words();
-#endif
 #ifdef LEAD
 	value = VALUE(r);
 	assert(value + 2 * LEAD >= time);
 #endif
 	row[r].holder = _pid;
 	row[r].fence = at;
-	first = at;
 	limit = at
 }
-
-#ifdef NEWEST
-#define OWN MAX(row[r].oldest, at + 1)
-#else
-#define OWN MAX(row[r].oldest, at)
-#endif
 
 inline renew() {
 #ifdef LEAD
 	at = MAX(at, time);
 	limit = MAX(limit, time - 1);
 #endif
-#ifdef FORGETS
-	row[r].oldest = OWN;
-	row[r].former = 0;
-#elif defined(CHAIN)
 	if
-	:: PASSED(row[r].former) -> row[r].oldest = OWN; row[r].former = 0
-	:: else
-	fi;
+	:: STORES ->
+#ifdef NEWEST
+		row[r].oldest = MAX(row[r].oldest, at + 1);
 #else
-	own = OWN;
-	words();
+		row[r].oldest = MAX(row[r].oldest, at);
 #endif
+		row[r].former = 0;
+		before = 0
+	:: else -> follow()
+	fi;
 	limit++;
 	row[r].fence = limit
 }
 
-/* release frees the row and lowers the fence to the delta before the grant, to the one before at,
-   or not at all. */
+/* release lowers the fence to the delta before at, unless that is higher, or leaves it. */
 inline release() {
 	row[r].holder = FREE;
-#ifndef RELEASED
-	row[r].former = MAX(row[r].former, taken);
-#endif
 	if
-	:: row[r].fence = first - 1
 	:: at <= limit -> row[r].fence = at - 1
 	:: true
 #ifdef LOWERED
-	:: first > 1 -> row[r].fence = first - 2
+	:: before > 0 -> row[r].fence = before - 1
 #endif
 	fi
 }
@@ -170,7 +159,7 @@ inline release() {
 #define HOLDS (row[r].holder == _pid)
 
 proctype Process() {
-	byte r, seen, at, first, limit, taken;
+	byte r, seen, at, limit, before;
 
 	do
 	:: atomic { true ->
@@ -188,22 +177,22 @@ proctype Process() {
 			:: d_step { at <= limit && (HOLDS || !PASSED(limit)) -> assert(at >= complete) } /* an ID */
 			:: at < limit -> at++ /* older IDs are used up, or dropped */
 			:: d_step { HOLDS && limit < TOP && ALLOWED(limit + 1) -> renew() }
-#if !defined(LEAD) || defined(MERGES)
 			:: atomic { HOLDS -> release() }; break
-#endif
 			:: break /* a crash */
 			od
 		:: true /* another process was faster */
 		fi;
-		atomic { r = 0; seen = 0; at = 0; first = 0; limit = 0; taken = 0 }
+		atomic { r = 0; seen = 0; at = 0; limit = 0; before = 0 }
 	:: break
 	od
 }
 
-#ifdef UNCOUNTED
+#ifdef RELEASED
 #define COUNTS(r) (row[r].holder != FREE)
-#else
+#elif defined(SHORT)
 #define COUNTS(r) (row[r].holder != FREE || !PASSED(row[r].former))
+#else
+#define COUNTS(r) (row[r].holder != FREE || row[r].former > 0 && !PASSED(row[r].fence))
 #endif
 
 inline read() {

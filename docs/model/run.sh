@@ -123,10 +123,9 @@ refuted horizon ROWS=1 FORGETS
 refuted horizon ROWS=1 TOP=4 CHAIN
 refuted horizon ROWS=1 RELEASED
 refuted horizon ROWS=1 FRESH
-refuted horizon ROWS=1 UNCOUNTED
+refuted horizon ROWS=1 SHORT
 refuted horizon ROWS=1 LOWERED
 refuted horizon ROWS=1 TOP=8 LEAD=2 EXTENDS
-refuted horizon ROWS=1 TOP=8 LEAD=2 MERGES
 refuted original
 refuted original FAILURES
 CHECKS
