@@ -34,7 +34,12 @@ func (c *claim) run() (l *lease, err error) {
 	if err := c.loadMeta(); err != nil {
 		return nil, err
 	}
-	c.warned.Do(c.warn) // not at each try, of which there may be one a second
+	if len(c.status.Faults) > 0 {
+		c.warned.Do(func() { // not at each try, of which there may be one a second
+			c.cfg.Logger.Warn("assigner: the store may forget acknowledged changes", "faults", c.status.Faults,
+				"remedy", "correct these settings, and then remove AllowUndurable")
+		})
+	}
 	if c.source != nil {
 		if err := c.reserve(); err != nil {
 			return nil, err

@@ -15,9 +15,10 @@ import (
 //
 // elders are the earlier holders of the row of a lease, and the IDs that callers keep.
 type elders struct {
-	// taken is the fence of the holder from which the row was taken, 0 if it was free. It becomes
-	// Former when the present one is past: in a crash loop each Former would otherwise extend the
-	// time of the oldest ID.
+	// taken is the fence that the claim has found, 0 if no earlier holder could be alive. The limits
+	// of all earlier holders are at most taken. It becomes Former when the present Former is past: in
+	// a crash loop each Former would otherwise extend the time of the oldest ID. While the row is
+	// free, its fence stands for taken, since a release leaves it at First - 1 at least.
 	taken int64
 	// For Domain.KeptFor: the values of Use.Oldest, oldest first, and the last one that is so old
 	// that callers have no ID below it.
@@ -34,7 +35,7 @@ type reading struct {
 // inherit returns what a claim of the row old stores, for a grant from first on.
 func (c *claim) inherit(old leasestore.Row, first int64) (e elders, oldest, former int64) {
 	e.kept = c.domain.KeptFor
-	if !old.Free() {
+	if !old.Free() || old.Former != 0 {
 		e.taken = above(old.Fence, c.units(e.kept), c.limits.end)
 	}
 	oldest, former = e.former(old, c.passed())
@@ -74,7 +75,7 @@ func (e *elders) renew(held leasestore.Row, passed, oldest int64, now time.Time)
 // of the delta until.
 func (e *elders) release(held leasestore.Row, until int64) int64 {
 	if e.kept == 0 {
-		until = 0
+		return held.Former
 	}
 	return max(held.Former, e.taken, until)
 }

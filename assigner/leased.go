@@ -133,7 +133,7 @@ type leaser struct {
 	mu      sync.Mutex
 	waiting []*lease // in quarantine, until a caller calls Assign again
 
-	warned sync.Once
+	warned sync.Once    // of faults of the store
 	losses atomic.Int64 // of the row, to other processes of the same owner, since it was last free
 }
 

@@ -16,44 +16,45 @@ func (stringer) String() string { return "memory" }
 
 // TestLogRecords pins level, message and keys down: people search and alert for them.
 func TestLogRecords(t *testing.T) {
-	s := &namedStore{memStore: newMemStore()}
-	s.pin(0)
+	s := &namedStore{memStore: newMemStore()} // its other namespaces cannot be read
 	s.status.Faults = []string{"sync_binlog is 0"}
 	var log testkit.Recorder
-	logger := log.TextLogger()
-	take(t, clocked(Leased(s, LeaseConfig{Window: shortWindow.Window, AllowUndurable: true, Logger: logger})))
-	s.others = make(map[string]leasestore.Meta) // no namespace to warn of
-	take(t, clocked(Leased(s, LeaseConfig{Window: shortWindow.Window, AllowUndurable: true, Logger: logger})))
+	cfg := LeaseConfig{Window: shortWindow.Window, AllowUndurable: true, Logger: log.TextLogger()}
+	take(t, clocked(Leased(s, cfg)))
+	take(t, clocked(Leased(s, cfg))) // the namespace is not new any more
+	s.status.Faults, s.others = nil, map[string]leasestore.Meta{"users": s.meta, "other": s.meta}
 	other := s.meta
 	other.DatacenterID++
-	s.others = map[string]leasestore.Meta{"users": s.meta, "other": other}
-	s.meta = leasestore.Meta{}
-	take(t, clocked(Leased(s, LeaseConfig{Window: shortWindow.Window, AllowUndurable: true, Logger: logger})))
-	s.status.Faults = nil
-	take(t, clocked(Leased(s, LeaseConfig{Window: shortWindow.Window, Logger: logger}))) // warns of the namespace alone
-	take(t, clocked(Leased(newMemStore(), LeaseConfig{Window: shortWindow.Window, Logger: logger})))
-	take(t, clocked(Leased(stringer{newMemStore()}, LeaseConfig{Window: shortWindow.Window, Logger: logger})))
+	s.others["other"] = other
+	for range 2 { // again a new one, beside others
+		take(t, clocked(Leased(s, cfg)))
+		s.meta = leasestore.Meta{}
+	}
+	take(t, clocked(Leased(s, cfg)))
+	take(t, clocked(Leased(newMemStore(), cfg)))
+	take(t, clocked(Leased(stringer{newMemStore()}, cfg)))
 	raced := newMemStore() // another process creates the namespace
 	raced.onMeta = func(func() bool) (bool, error) {
 		raced.onMeta = nil
 		raced.pin(0)
 		return false, nil
 	}
-	take(t, clocked(Leased(raced, LeaseConfig{Window: shortWindow.Window, Logger: logger})))
-	records := []struct{ message, values string }{
-		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0]"`},
-		{"assigner: the other namespaces of the store cannot be read", `namespace=orders error="connection reset"`},
-		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0]"`},
-		{"assigner: the namespace is new in this store", `store="*assigner.namedStore, namespace \"orders\"" first_worker=0 remedy="if the service is new, wait until the servers that may become primary have the namespace; otherwise stop it and find its former store"`},
-		{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0]"`},
-		{"assigner: other namespaces give out the same worker IDs", `namespace=orders others=[users]`},
-		{"assigner: other namespaces give out the same worker IDs", `namespace=orders others=[users]`},
-		{"assigner: the namespace is new in this store", `store="*assigner.memStore, namespace \"\"" first_worker=0 remedy="if the service is new, wait until the servers that may become primary have the namespace; otherwise stop it and find its former store"`},
-		{"assigner: the namespace is new in this store", `store=memory first_worker=0 remedy="if the service is new, wait until the servers that may become primary have the namespace; otherwise stop it and find its former store"`},
+	take(t, clocked(Leased(raced, cfg)))
+	const ifNew = ` first_worker=0 remedy="if the service is new, wait until the servers that may become primary have the namespace; otherwise stop it and find its former store"`
+	faults := [2]string{"assigner: the store may forget acknowledged changes", `faults="[sync_binlog is 0]" remedy="correct these settings, and then remove AllowUndurable"`}
+	isNew := [2]string{"assigner: the namespace is new in this store", `store="*assigner.namedStore, namespace \"orders\""` + ifNew}
+	others := [2]string{"assigner: other namespaces give out the same worker IDs",
+		`namespace=orders others=[users] remedy="if their IDs can meet in a table or a message, use one namespace, or give each a DatacenterID"`}
+	records := [][2]string{
+		faults, isNew, {"assigner: the other namespaces of the store cannot be read", `namespace=orders error="connection reset"`},
+		faults,
+		isNew, others, isNew, others,
+		{isNew[0], `store="*assigner.memStore, namespace \"\""` + ifNew},
+		{isNew[0], `store=memory` + ifNew},
 	}
 	var want []string
 	for _, r := range records {
-		want = append(want, `level=WARN msg="`+r.message+`" `+r.values)
+		want = append(want, `level=WARN msg="`+r[0]+`" `+r[1])
 	}
 	if got := log.Read(); !slices.Equal(got, want) {
 		t.Errorf("log:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -29,6 +29,7 @@ func (c *claim) loadMeta() (err error) {
 		c.cfg.Logger.Warn("assigner: the namespace is new in this store", "store", c.name(), "first_worker", c.cfg.FirstWorkerID,
 			"remedy", "if the service is new, wait until the servers that may become primary have the namespace; otherwise "+
 				"stop it and find its former store")
+		c.warnOfOthers()
 	}
 	return err
 }
@@ -67,12 +68,9 @@ func (c *claim) swapMeta(next leasestore.Meta) (bool, error) {
 	return found.Same(next), c.checkMeta()
 }
 
-// warn logs a warning about the faults of the store, and about its other namespaces with the same
-// layout, epoch and datacenter ID: they produce equal IDs.
-func (c *claim) warn() {
-	if faults := c.status.Faults; len(faults) > 0 {
-		c.cfg.Logger.Warn("assigner: the store may forget acknowledged changes", "faults", faults)
-	}
+// warnOfOthers logs a warning when the namespace has been created beside others with the same layout,
+// epoch and datacenter ID: they produce equal IDs.
+func (c *claim) warnOfOthers() {
 	s, ok := c.store.(leasestore.Namespaced)
 	if !ok {
 		return
@@ -87,7 +85,8 @@ func (c *claim) warn() {
 	})
 	if len(others) > 0 {
 		c.cfg.Logger.Warn("assigner: other namespaces give out the same worker IDs", "namespace", s.Namespace(),
-			"others", slices.Sorted(maps.Keys(others)))
+			"others", slices.Sorted(maps.Keys(others)), "remedy", "if their IDs can meet in a table or a message, use one namespace, or give "+
+				"each a DatacenterID")
 	}
 }
 

@@ -84,10 +84,12 @@ func horizon(ctx context.Context, store Store) (int64, error) {
 }
 
 // pending returns the lowest delta of which an ID of the row may still appear, and false if none
-// may. A holder is gone when its lease has expired and its deltas are all below passed.
+// may. A holder is gone when its lease has expired and its deltas are all below passed. The fence of
+// a free row with a Former is above the deltas of all holders that did not release it.
 func (r Row) pending(now time.Time, passed int64) (int64, bool) {
 	if r.Former >= passed {
 		return r.Oldest, true
 	}
-	return max(r.Oldest, r.Former+1), !r.Free() && (r.Expires.After(now) || r.Fence >= passed)
+	held := !r.Free() && r.Expires.After(now)
+	return max(r.Oldest, r.Former+1), held || r.Fence >= passed && (!r.Free() || r.Former != 0)
 }

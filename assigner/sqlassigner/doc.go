@@ -46,7 +46,7 @@
 // In PostgreSQL and SQLite each statement on leases and segments names the schema, so a TEMPORARY
 // table is never used.
 // PostgreSQL has one store in each schema: a store uses the first schema of the search path in
-// which it found the table first, and logs a warning once when other schemas have such tables. In
+// which it found the table first, and logs a warning when it creates tables or a namespace while other schemas have such tables. In
 // MySQL and MariaDB a TEMPORARY table that hides a table is rejected right before each write.
 //
 // MySQL and MariaDB must have exactly the primary keys of package schema for leases and segments;

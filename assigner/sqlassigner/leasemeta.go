@@ -126,8 +126,12 @@ func (l *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool,
 	row := &metaRow{Meta: next, schema: leaseSchema, pin: pinOf(next.Layout, next.Epoch)}
 	what, values := "change "+l.meta(), row.fields()
 	if old == (leasestore.Meta{}) {
-		return l.store.swap(ctx, what, metaTable, l.mayBegin(next), "INSERT INTO WORKER_LEASE_META ("+strings.Join(metaColumns(), ", ")+
+		ok, err := l.store.swap(ctx, what, metaTable, l.mayBegin(next), "INSERT INTO WORKER_LEASE_META ("+strings.Join(metaColumns(), ", ")+
 			", NAMESPACE, SWAPS) VALUES ("+strings.Repeat("?, ", len(values)+1)+"1)"+l.store.unlessKept(metaTable), append(values, l.namespace)...)
+		if ok && err == nil {
+			l.store.warnAfar(ctx)
+		}
+		return ok, err
 	}
 	same := []any{l.namespace, old.Version, old.Token}
 	ready := l.store.count(1, "WORKER_LEASE_META"+sameMeta, same...)

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,8 +44,8 @@ type store struct {
 	cfg     Config
 	err     error // of the caller's arguments, which each call returns
 	home    atomic.Pointer[home]
-	afar    sync.Once  // a warning of tables in other schemas
-	file    sqliteFile // of SQLite
+	afar    atomic.Pointer[[]string] // tables of these names in other schemas, as last seen
+	file    sqliteFile               // of SQLite
 }
 
 // newStore joins wrong, an error of further arguments, with the errors of its own.

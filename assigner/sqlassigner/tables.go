@@ -69,6 +69,7 @@ func Apply(ctx context.Context, db *sqlx.DB, cfg Config, groups ...schema.Group)
 	}
 	if len(made) > 0 {
 		s.cfg.Logger.LogAttrs(ctx, slog.LevelInfo, "sqlassigner: tables created", slog.Any("tables", made))
+		s.warnAfar(ctx)
 	}
 	return made, nil
 }
@@ -201,8 +202,7 @@ func (s *store) relations(ctx context.Context, conn *sqlx.Conn, names []string) 
 }
 
 // checkTables returns an error if two processes might use different tables for one name. Otherwise
-// it returns the names of the tables that it has found. It logs a warning once for tables in other
-// schemas.
+// it returns the names of the tables that it has found. It notes tables in other schemas.
 func (s *store) checkTables(ctx context.Context, conn *sqlx.Conn, group []table) (used []string, err error) {
 	ours := s.names(group)
 	found, err := s.relations(ctx, conn, ours)
@@ -230,12 +230,16 @@ func (s *store) checkTables(ctx context.Context, conn *sqlx.Conn, group []table)
 			"choose the one to use, with Config.LowerCase, and drop the other, rename it, or take its schema out of search_path",
 			ErrTableTwin, strings.Join(twins, ", "))
 	}
-	if len(afar) > 0 {
-		s.afar.Do(func() {
-			s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: other schemas have tables of these names", slog.Any("others", afar))
-		})
-	}
+	s.afar.Store(&afar)
 	return used, nil
+}
+
+// warnAfar logs a warning if other schemas have tables of the same names. It is called when tables or
+// a namespace have been created: a process with another search path may have done that by mistake.
+func (s *store) warnAfar(ctx context.Context) {
+	if afar := s.afar.Load(); afar != nil && len(*afar) > 0 {
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: other schemas have tables of these names", slog.Any("others", *afar))
+	}
 }
 
 // likeName returns the name of ours that equals a name apart from letter case.
