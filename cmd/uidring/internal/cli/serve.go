@@ -95,6 +95,7 @@ func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	flags.StringSliceVar(&c.Segments, "segments", nil, "`names` of the counters to serve under /v1/segments/, separated by commas; empty: none")
 	flags.StringSliceVar(&c.Leases, "leases", nil, "`names` of the namespaces whose leases other processes may take over HTTP, separated by commas; empty: none")
 	flags.StringVar(&c.LeaseTokenFile, "lease-tokens", "", "`file` with the tokens for leases; a token can change every lease")
+	flags.DurationVar(&c.MaxAge, "max-age", time.Minute, "the longest time that a client may keep an ID before it uses the ID, 1s to 1m in whole seconds; the horizon stays behind these IDs")
 	f.format.addTo(cmd)
 	flags.Int64Var(&c.Generator.DatacenterID, "datacenter", 0, "value of the datacenter field")
 	flags.DurationVar(&c.Generator.MaxAhead, "max-ahead", time.Hour, "how far the time in an ID may run ahead of the clock, at least two windows; 0: unbounded")

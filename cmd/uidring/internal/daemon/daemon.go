@@ -174,7 +174,7 @@ func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 	}
 	lease, cfg := s.cfg.Lease, s.cfg.Generator
 	lease.Logger, cfg.Logger = s.logger, s.logger
-	cfg.Assigner = assigner.Leased(s.store.Store, lease)
+	cfg.Assigner = keptAssigner{assigner.Leased(s.store.Store, lease), s.cfg.MaxAge}
 	cfg.AssignTimeout, cfg.Trace = storeTimeout, s.storeCalls.Trace()
 	g, err := cached.NewContext(ctx, cfg)
 	if err != nil {
@@ -182,6 +182,18 @@ func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 	}
 	s.noteStore(ctx)
 	return g, nil
+}
+
+// A keptAssigner is an Assigner for a generator whose callers keep IDs.
+type keptAssigner struct {
+	assigner.Assigner
+	keptFor time.Duration
+}
+
+// Assign implements [assigner.Assigner].
+func (k keptAssigner) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
+	d.KeptFor = k.keptFor
+	return k.Assigner.Assign(ctx, d)
 }
 
 // makeStore creates the missing parts of the store, unless the service expects another store.

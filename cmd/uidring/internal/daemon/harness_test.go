@@ -126,7 +126,7 @@ func testConfig(t *testing.T) (Config, *logbook) {
 	log := new(logbook)
 	return Config{
 		Settings: httpapi.Settings{
-			Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0", Version: "test", Logger: slog.New(slog.NewJSONHandler(log, nil)),
+			Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0", MaxAge: time.Minute, Version: "test", Logger: slog.New(slog.NewJSONHandler(log, nil)),
 		},
 		MaxConnections: 1000,
 		StoreURL:       "sqlite:" + filepath.Join(testserver.DiskFolder(t), "ids.db"),

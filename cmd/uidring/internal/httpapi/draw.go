@@ -80,6 +80,9 @@ func (s *Server) draw(a *answer, r *http.Request, query url.Values, from *supply
 	}
 	a.client.drew(n)
 	a.Header()["Content-Type"] = types[f.contentType]
+	if from.maxAge != nil {
+		a.Header()["Uidring-Max-Age"] = from.maxAge
+	}
 	b.write(a, f)
 	return nil
 }
@@ -120,6 +123,7 @@ type supply struct {
 	issuer   issuer
 	noLease  error // the error of Reserve with which requests are not charged to the pace
 	pace     *pace
+	maxAge   []string                 // the header Uidring-Max-Age; nil: none, since segments have no horizon
 	shortage atomic.Pointer[shortage] // nil: the last request got its IDs
 	refusal  atomic.Pointer[shortage] // of the last request that got none; nil: each got its IDs
 }

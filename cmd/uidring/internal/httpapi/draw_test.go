@@ -22,7 +22,7 @@ import (
 )
 
 func TestDrawWritesIDsAsAsked(t *testing.T) {
-	s := newServer(t, Config{})
+	s := newServer(t, Config{Settings: Settings{MaxAge: 5 * time.Second}, Segments: begunSegments(t)})
 	for _, row := range []struct {
 		path, accept, contentType string
 		body                      func(a, b uidring.ID) string
@@ -43,6 +43,14 @@ func TestDrawWritesIDsAsAsked(t *testing.T) {
 			if want := row.body(before+1, before+2); w.Code != 200 || w.Body.String() != want || w.Header().Get("Content-Type") != row.contentType {
 				t.Errorf("%s %s as %q: %d, %s, %q; want 200, %s, %q", method, row.path, row.accept, w.Code, w.Header().Get("Content-Type"), w.Body, row.contentType, want)
 			}
+			if age := w.Header()["Uidring-Max-Age"]; !slices.Equal(age, []string{"5"}) {
+				t.Errorf("%s %s: Uidring-Max-Age %q, want 5", method, row.path, age)
+			}
+		}
+	}
+	for _, path := range []string{"/v1/ids", "/v1/parse/1", ordersPath} { // answers without IDs of the generator
+		if age := call(s, path).Header()["Uidring-Max-Age"]; age != nil {
+			t.Errorf("%s: Uidring-Max-Age %q, want none", path, age)
 		}
 	}
 }

@@ -87,6 +87,7 @@ func newServer(t testing.TB, cfg Config) *Server {
 	}
 	cfg.Listen = cmp.Or(cfg.Listen, "example.com:80") // the Host of requests that httptest makes
 	cfg.AdminListen = cmp.Or(cfg.AdminListen, cfg.Listen)
+	cfg.MaxAge = cmp.Or(cfg.MaxAge, time.Minute)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	s, err := New(cfg)
 	testkit.Must(t, err)

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,10 +26,15 @@ import (
 
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 // largestBatch is the largest number of IDs per request. openapi.json repeats it.
 const largestBatch = 100_000
+
+// longestAge is the largest MaxAge. It is the bound of Domain.KeptFor for the horizon after a
+// crash.
+const longestAge = storecall.ClockBound
 
 // Settings are the bounds and names of a Server that operators set. No field has a default.
 type Settings struct {
@@ -45,6 +51,10 @@ type Settings struct {
 	// Burst is the number of IDs that a client with a Rate may draw at once after a pause, 1 or
 	// more; zero: the IDs of a second. No request may draw more.
 	Burst int
+	// MaxAge is the longest time that a client may keep an ID before it uses the ID, from 1 s to
+	// longestAge in whole seconds. Each answer with IDs of the Generator has it in a header. The
+	// assigner of the Generator has to set Domain.KeptFor to it.
+	MaxAge time.Duration
 	// Version of the program, for the metric uidring_build_info and the page.
 	Version string
 	// Logger gets a record for each panic of a handler, and for refusals; required.
@@ -63,6 +73,7 @@ func (s *Settings) Check() error {
 		check(name == "*" || hostName.MatchString(name), "allowed-host %q, allowed: names of hosts without scheme and port, or * for any", name)
 	}
 	check(s.Rate >= 0 && s.Rate <= math.MaxInt32, "rate %v, allowed: 0 (no limit) to %d", s.Rate, math.MaxInt32)
+	check(s.MaxAge >= time.Second && s.MaxAge <= longestAge && s.MaxAge%time.Second == 0, "max-age %v, allowed: 1s to %v in whole seconds", s.MaxAge, longestAge)
 	check(s.Burst == 0 || s.Burst > 0 && s.Rate > 0, "burst %d, allowed: 0 (the default), or more with a rate", s.Burst)
 	return errors.Join(errs...)
 }
@@ -123,7 +134,8 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, batch: largestBatch, segments: make(map[string]*supply),
-		supply: supply{issuer: cfg.Generator, noLease: cached.ErrLeaseExhausted, pace: newPace(cfg)},
+		supply: supply{issuer: cfg.Generator, noLease: cached.ErrLeaseExhausted, pace: newPace(cfg),
+			maxAge: []string{strconv.Itoa(int(cfg.MaxAge / time.Second))}},
 	}
 	s.batches.New = func() any { return &batch{buf: make([]byte, 0, chunk)} }
 	if cfg.Rate > 0 && cfg.Burst == 0 {
