@@ -29,7 +29,8 @@ type Client struct {
 // A block is a range of consecutive IDs. The first of them is the next to be issued.
 type block struct {
 	first, last int64
-	fetched     time.Time
+	asked       time.Time     // before the request for it was sent
+	maxAge      time.Duration // since then
 }
 
 // New checks cfg, reports all mistakes at once, and begins to fetch IDs. It does not wait for them.
@@ -125,7 +126,7 @@ func (c *Client) Close() error {
 
 // dropOld drops the blocks that have become too old.
 func (c *Client) dropOld() {
-	for len(c.blocks) > 0 && time.Since(c.blocks[0].fetched) > c.cfg.MaxAge {
+	for len(c.blocks) > 0 && time.Since(c.blocks[0].asked) > c.blocks[0].maxAge {
 		old := c.blocks[0]
 		c.blocks = c.blocks[1:]
 		c.lose(int(old.last-old.first) + 1)

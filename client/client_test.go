@@ -202,24 +202,74 @@ func TestRetryAfter(t *testing.T) {
 }
 
 func TestMaxAge(t *testing.T) {
+	const took = 50 * time.Millisecond // a request
 	for _, row := range []struct {
-		maxAge, idle time.Duration
-		want         int64 // the second ID
+		maxAge time.Duration
+		server string // Uidring-Max-Age; "": absent
+		idle   time.Duration
+		want   int64 // the second ID: of the same request, or of a later one
 	}{
-		{0, time.Minute, 2},
-		{0, time.Minute + 1, 201},
-		{time.Hour, time.Hour, 2},
+		{0, "", time.Minute - took, 2},
+		{0, "", time.Minute - took + 1, 101},
+		{time.Hour, "", time.Hour - took, 2},
+		{0, "60", time.Minute - took, 2},
+		{0, "1", time.Second - took, 2},
+		{0, "1", time.Second - took + 1, 101},
+		{time.Hour, "1", time.Second - took + 1, 101},
+		{time.Second, "60", time.Second - took + 1, 101},
 	} {
-		in(t, "a", client.Config{MaxAge: row.maxAge}, nil, func(t *testing.T, c *client.Client, _ *network) {
-			synctest.Wait() // two batches
-			for _, want := range []int64{1, row.want} {
+		first := int64(-99)
+		answer := func(*http.Request) (*http.Response, error) {
+			time.Sleep(took)
+			first += 100
+			var headers []string
+			if row.server != "" {
+				headers = []string{"Uidring-Max-Age", row.server}
+			}
+			return reply(200, fmt.Sprintf(`{"ranges":[{"first":"%d","count":100}]}`, first), headers...), nil
+		}
+		in(t, "a", client.Config{MaxAge: row.maxAge}, answers{"a": answer}, func(t *testing.T, c *client.Client, n *network) {
+			for i, want := range []int64{1, row.want} {
 				if id, err := c.NextContext(t.Context()); id != want || err != nil {
-					t.Errorf("MaxAge %v: %d, %v; want %d", row.maxAge, id, err, want)
+					t.Errorf("MaxAge %v, of the server %s, after %v: %d, %v; want %d", row.maxAge, row.server, row.idle, id, err, want)
 				}
-				time.Sleep(row.idle)
+				if i == 0 {
+					time.Sleep(row.idle)
+				}
 			}
 		})
 	}
+}
+
+// Servers may have other bounds, and slow ones answer late: the IDs of a request that was sent
+// before others become too old before them.
+func TestMaxAgeOfEachRequest(t *testing.T) {
+	in(t, "ab", client.Config{Timeout: 10 * time.Second}, answers{}, func(t *testing.T, c *client.Client, n *network) {
+		synctest.Wait() // two batches, one of each server
+		short := func(*http.Request) (*http.Response, error) {
+			return reply(200, `{"ranges":[{"first":"5001","count":100}]}`, "Uidring-Max-Age", "3"), nil
+		}
+		n.set("a", short)
+		n.set("b", short)
+		var seen idset.Set
+		for range 150 {
+			id, err := c.NextContext(t.Context())
+			testkit.Must(t, err)
+			seen.Once(t, id)
+		}
+		synctest.Wait() // 50 IDs that last a minute, then 100 that last 3 s
+		n.set("a", frozen)
+		n.set("b", frozen)
+		time.Sleep(3*time.Second + 1)
+		for range 50 {
+			id, err := c.Next()
+			testkit.Must(t, err)
+			seen.Once(t, id)
+		}
+		if id, err := c.Next(); err != client.ErrEmpty {
+			t.Errorf("%d, %v, want ErrEmpty: its IDs are too old", id, err)
+		}
+	})
 }
 
 func TestIdleClientSendsNothing(t *testing.T) {
@@ -294,6 +344,18 @@ func TestAnswersWithoutIDs(t *testing.T) {
 	body := func(status int, text string) func(*http.Request) (*http.Response, error) {
 		return func(*http.Request) (*http.Response, error) { return reply(status, text), nil }
 	}
+	aged := func(ages ...string) func(*http.Request) (*http.Response, error) {
+		return func(*http.Request) (*http.Response, error) {
+			time.Sleep(time.Millisecond)
+			answer := reply(200, `{"ranges":[{"first":"5","count":100}]}`)
+			answer.Header["Uidring-Max-Age"] = ages
+			return answer, nil
+		}
+	}
+	late := func(r *http.Request) (*http.Response, error) {
+		time.Sleep(1500*time.Millisecond - time.Millisecond)
+		return aged("1")(r)
+	}
 	const problem = `{"type":"https://example.com/#unauthorized","title":"Unauthorized","status":200,"detail":"Send a token."}`
 	for _, row := range []struct {
 		name string
@@ -312,6 +374,13 @@ func TestAnswersWithoutIDs(t *testing.T) {
 		{"none", body(200, `{"ranges":[]}`), refused, "invalid answer: 0 IDs, want 100"},
 		{"negative", body(200, `{"ranges":[{"first":"-5","count":100}]}`), refused, "invalid answer: a range of 100 IDs from -5"},
 		{"backwards", body(200, `{"ranges":[{"first":"5","count":-1}]}`), refused, "invalid answer: a range of -1 IDs from 5"},
+		{"a late answer", late, refused, "an answer after 1.5s, with IDs that may be kept for 1s"},
+		{"no time to keep IDs", aged("0"), refused, "with IDs that may be kept for 0s"},
+		{"an age of no number", aged("1m"), refused, `invalid answer: Uidring-Max-Age "1m", allowed: whole seconds`},
+		{"a negative age", aged("-1"), refused, `invalid answer: Uidring-Max-Age "-1", allowed: whole seconds`},
+		{"an empty age", aged(""), refused, `invalid answer: Uidring-Max-Age "", allowed: whole seconds`},
+		{"two ages", aged("60", "1"), refused, `invalid answer: Uidring-Max-Age "60, 1", allowed: whole seconds`},
+		{"an endless age", aged("9999999999"), refused, `invalid answer: Uidring-Max-Age "9999999999", allowed: whole seconds`},
 		{"beyond 63 bits", body(200, `{"ranges":[{"first":"9223372036854775709","count":100}]}`), refused, "invalid answer: a range of 100 IDs from"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -26,7 +26,9 @@ type Config struct {
 	Batch int
 	// Timeout bounds each request; zero: 2 s.
 	Timeout time.Duration
-	// MaxAge is how long a fetched ID may wait for its use. Older ones are dropped. Zero: 1 min.
+	// MaxAge is how long an ID may wait for its use, from the sending of the request for it. Older
+	// ones are dropped. A server sets a bound, by default 1 min, that holds if it is shorter. Zero:
+	// 1 min.
 	MaxAge time.Duration
 	// Transport sends the requests; nil: a transport of its own like http.DefaultTransport, for
 	// HTTP/1.1.

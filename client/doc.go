@@ -24,7 +24,8 @@
 // # Order
 //
 // The IDs of a batch increase. Batches of several servers are ordered only roughly by time, and an
-// ID is up to [Config.MaxAge] older than the call that returns it.
+// ID is up to [Config.MaxAge] older than the call that returns it, or less if its server allows
+// less.
 //
 // # Copies of a process
 //

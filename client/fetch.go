@@ -6,7 +6,9 @@ import (
 	"io"
 	"math"
 	"net/http"
+	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -22,6 +24,7 @@ func (c *Client) fetch(s *server) ([]block, error) {
 	if c.cfg.Token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.cfg.Token)
 	}
+	asked := time.Now()
 	answer, err := c.http.Do(request)
 	if err != nil {
 		return nil, err
@@ -34,11 +37,38 @@ func (c *Client) fetch(s *server) ([]block, error) {
 	if answer.StatusCode != http.StatusOK {
 		return nil, problem(s.name, answer, body)
 	}
-	blocks, err := parse(body, c.cfg.Batch)
+	maxAge, err := c.maxAge(answer.Header)
+	var blocks []block
+	if err == nil {
+		blocks, err = parse(body, c.cfg.Batch)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("client: %s: invalid answer: %w", s.name, err)
 	}
+	if age := time.Since(asked); age > maxAge {
+		return nil, fmt.Errorf("client: %s: an answer after %v, with IDs that may be kept for %v", s.name, age, maxAge)
+	}
+	for i := range blocks {
+		blocks[i].asked, blocks[i].maxAge = asked, maxAge
+	}
 	return blocks, nil
+}
+
+var wholeSeconds = regexp.MustCompile(`^[0-9]{1,9}$`)
+
+// maxAge returns how long the IDs of an answer may be kept after their request: the horizon of
+// their namespace passes older ones. Segments have no horizon and send no such header.
+func (c *Client) maxAge(h http.Header) (time.Duration, error) {
+	values := h.Values("Uidring-Max-Age")
+	if len(values) == 0 {
+		return c.cfg.MaxAge, nil
+	}
+	text := strings.Join(values, ", ")
+	if !wholeSeconds.MatchString(text) {
+		return 0, fmt.Errorf("Uidring-Max-Age %.64q, allowed: whole seconds", text)
+	}
+	seconds, err := strconv.Atoi(text)
+	return min(c.cfg.MaxAge, time.Duration(seconds)*time.Second), err
 }
 
 // problem returns the error for an answer without IDs. Proxies answer without a problem document.
@@ -63,13 +93,13 @@ func parse(body []byte, n int) (blocks []block, err error) {
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return nil, err
 	}
-	left, now := int64(n), time.Now()
+	left := int64(n)
 	for _, r := range answer.Ranges {
 		if r.First < 1 || r.Count < 1 || r.Count > left || r.First > math.MaxInt64-r.Count+1 {
 			return nil, fmt.Errorf("a range of %d IDs from %d", r.Count, r.First)
 		}
 		left -= r.Count
-		blocks = append(blocks, block{r.First, r.First + r.Count - 1, now})
+		blocks = append(blocks, block{first: r.First, last: r.First + r.Count - 1})
 	}
 	if left > 0 {
 		return nil, fmt.Errorf("%d IDs, want %d", int64(n)-left, n)

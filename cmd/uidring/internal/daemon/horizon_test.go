@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/client"
+	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 	"github.com/uidring/uidring/internal/test/testgen"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -43,4 +46,47 @@ func TestHorizonMetricAppearsWithTheFirstCall(t *testing.T) {
 	if values := gather(); len(values) != 1 || values[0] < float64(f.Time.Unix()) || values[0] > float64(time.Now().Unix()) {
 		t.Errorf("%v after horizon %v, want a time from that on", values, f)
 	}
+}
+
+// A client issues IDs from memory, also after the service has stopped. No ID is below a horizon
+// that was read before the draw: a reader that has come so far would never see the row of the ID.
+func TestHorizonIsBelowTheIDsOfClients(t *testing.T) {
+	t.Parallel()
+	cfg, log := testConfig(t)
+	cfg.MaxAge, cfg.Lease.Window = 2*time.Second, time.Second
+	cfg.Generator.Layout = bitsalloc.Layout{DeltaBits: 36, WorkerBits: 10, SequenceBits: 17, Unit: 100 * time.Millisecond}
+	cfg.Generator.MaxStaleness = 200 * time.Millisecond
+	r := ready(t, cfg, log)
+	store, err := storeurl.Open(cfg.StoreURL, cfg.Namespace)
+	testkit.Close(t, store, err)
+	c, err := client.New(client.Config{Servers: []string{r.url()}})
+	testkit.Close(t, c, err)
+
+	var first, horizon int64 // the first ID, and the largest horizon: a reader goes by that
+	draws := 0
+	draw := func() error {
+		h, err := leasestore.Horizon(t.Context(), store)
+		testkit.Must(t, err)
+		horizon = max(horizon, h)
+		id, err := c.Next()
+		if err != nil {
+			return err
+		}
+		if id < horizon {
+			t.Fatalf("draw %d: ID %d is below the horizon %d", draws, id, horizon)
+		}
+		first = cmp.Or(first, id)
+		draws++
+		return nil
+	}
+	testkit.Until(t, "a horizon above the first ID", func() bool {
+		err := draw()
+		if err != nil && err != client.ErrEmpty {
+			t.Fatal(err)
+		}
+		return draws > 0 && horizon > first
+	})
+	r.end(t)
+	testkit.Until(t, "a client without IDs", func() bool { return draw() != nil })
+	t.Logf("%d draws", draws)
 }
