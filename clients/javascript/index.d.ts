@@ -12,7 +12,10 @@ export interface Options {
   timeout?: number;
   /** How long `next` waits while no server gives IDs; default 5,000. */
   wait?: number;
-  /** How long a fetched ID may wait for its use; older ones are dropped. Default 60,000. */
+  /**
+   * How long after the request for it an ID may wait for its use; older ones are dropped. A server
+   * sets a bound, by default 60,000, that holds if it is shorter. Default 60,000.
+   */
   maxAge?: number;
   /** Sends the requests; default: the global fetch. */
   fetch?: typeof fetch;

@@ -9,7 +9,7 @@ const LARGEST_ID = 2n ** 63n - 1n;
 export class Client {
   #options;
   #servers;
-  #ranges = []; // of consecutive IDs: {first, count, fetched}
+  #ranges = []; // of consecutive IDs: {first, count, end}, where end is when they are too old
   #left = 0; // IDs in ranges
   #waiting = new Set(); // calls of next, in their order
   #ending = new AbortController(); // aborted by close
@@ -70,8 +70,8 @@ export class Client {
   }
 
   #dropOld() {
-    const oldest = performance.now() - this.#options.maxAge;
-    while (this.#ranges.length > 0 && this.#ranges[0].fetched < oldest) this.#lose(this.#ranges.shift().count);
+    const now = performance.now();
+    while (this.#ranges.length > 0 && this.#ranges[0].end < now) this.#lose(this.#ranges.shift().count);
   }
 
   /** Counts n IDs fewer in memory, and fetches others when they become few. */
@@ -125,7 +125,7 @@ export class Client {
   }
 
   async #ask(server) {
-    const { batch, timeout, token, fetch } = this.#options;
+    const { batch, timeout } = this.#options;
     server.busy = true;
     server.asked = performance.now();
     const request = new AbortController();
@@ -133,11 +133,12 @@ export class Client {
     this.#ending.signal.addEventListener("abort", abort);
     const timer = setTimeout(() => request.abort(new Error(`no answer within ${timeout} ms`)), Math.min(timeout, LONGEST_TIMER));
     try {
-      const ranges = await draw(fetch, server, batch, token, request.signal);
+      const { ranges, maxAge } = await draw(this.#options, server, request.signal);
+      const age = performance.now() - server.asked;
+      if (age > maxAge) throw new Error(`an answer after ${Math.round(age)} ms, with IDs that may be kept for ${maxAge} ms`);
       server.error = undefined;
       server.pause = 0;
-      const fetched = performance.now();
-      for (const range of ranges) this.#ranges.push({ ...range, fetched });
+      for (const range of ranges) this.#ranges.push({ ...range, end: server.asked + maxAge });
       this.#left += batch;
     } catch (error) {
       server.error = error;
@@ -155,6 +156,7 @@ export class Client {
   #serveCalls() {
     for (const call of this.#waiting) {
       try {
+        this.#dropOld();
         if (this.#left === 0) this.#throwIfRejected();
         if (this.#left === 0) return;
         call.settle(this.#take());
@@ -214,15 +216,23 @@ function shuffle(list) {
   return copy;
 }
 
-/** Draws a batch of IDs from a server: ranges with their first ID and count. */
-async function draw(fetch, server, batch, token, signal) {
+/** Draws a batch of IDs from a server: ranges with their first ID and count, and how many ms after the request they may be kept. */
+async function draw({ fetch, batch, token, maxAge }, server, signal) {
   const headers = { Accept: "application/json" };
   if (token !== undefined) headers.Authorization = `Bearer ${token}`;
   // A cache may answer a GET again, even against its headers. A redirect to another host must not get the token.
   const answer = await fetch(server.url, { method: "POST", headers, signal, redirect: "manual" });
   const body = await read(answer, 65_536 + 64 * batch);
   if (answer.status !== 200) throw problem(server.name, answer, body);
-  return parse(body, batch);
+  return { ranges: parse(body, batch), maxAge: Math.min(maxAge, allowed(answer)) };
+}
+
+/** Returns the limit of the server in ms: the horizon of a namespace passes IDs that are kept longer. Segments have no horizon and no limit. */
+function allowed(answer) {
+  const seconds = answer.headers.get("Uidring-Max-Age");
+  if (seconds === null) return Infinity;
+  if (!/^[0-9]{1,9}$/.test(seconds)) throw new Error(`invalid answer: Uidring-Max-Age "${seconds.slice(0, 64)}", allowed: whole seconds`);
+  return Number(seconds) * 1000;
 }
 
 /** Returns the text of an answer, and fails beyond a number of bytes: a wrong server may send without end. */

@@ -21,7 +21,7 @@ import threading
 import time
 import urllib.parse
 import weakref
-from typing import Any, Deque, Dict, Iterable, Iterator, List, Mapping, Optional
+from typing import Any, Deque, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple
 
 __all__ = ["Client", "Closed", "Error", "Rejected", "Unavailable"]
 
@@ -80,7 +80,8 @@ class Client:
     batch:    IDs of a request, 1 to 100,000. A server may have a lower limit.
     timeout:  seconds for a connection, and for each answer.
     wait:     seconds for which `next` waits while no server gives IDs.
-    max_age:  seconds for which a fetched ID may wait for its use; older ones are dropped.
+    max_age:  seconds from a request on for which its IDs may wait for their use; older ones are dropped. A
+              server sets a bound, by default 60, that holds if it is shorter.
     context:  for TLS; None: ssl.create_default_context().
 
     Mistakes raise a ValueError that names all of them. After os.fork the child fetches IDs of its own.
@@ -100,14 +101,14 @@ class Client:
     ):
         urls = [servers] if isinstance(servers, str) else list(servers)
         _check(urls, token, segment, batch, timeout, wait, max_age)
-        self._batch, self._timeout, self._wait, self._max_age = batch, timeout, wait, max_age
+        self._batch, self._timeout, self._wait = batch, timeout, wait
         path = "/v1/ids" if segment is None else "/v1/segments/" + segment
         query = f"{path}?form=ranges&n={batch}"
         headers = {"Accept": "application/json"}
         if token is not None:
             headers["Authorization"] = "Bearer " + token
         random.shuffle(urls)  # so that not all clients begin with the same server
-        self._servers = [_Server(url, query, headers, batch, timeout, context) for url in urls]
+        self._servers = [_Server(url, query, headers, batch, timeout, max_age, context) for url in urls]
         self._closed = False
         self._reset()
         _clients.add(self)
@@ -142,7 +143,6 @@ class Client:
                     raise Closed("the client is closed")
                 if not self._threads:
                     self._start()
-                self._drop_old()
                 id = self._take()
                 if id is not None:
                     return id
@@ -184,26 +184,23 @@ class Client:
         return rejections[0] if len(rejections) == len(self._servers) else None
 
     def _take(self) -> Optional[int]:
-        """Returns an ID, or None if there is none in memory.
+        """Returns an ID, or None if there is none in memory. It drops ranges that are too old.
 
         A signal handler may raise an exception between any two steps. That loses an ID at most, and
         may leave the count too high until the ranges are empty.
         """
+        now = time.monotonic()
         while self._ranges:
-            id = next(self._ranges[0].ids, None)
+            head = self._ranges[0]
+            id = next(head.ids, None) if now <= head.end else None
             if id is not None:
                 self._lose(1)
                 return id
             self._ranges.popleft()
+            self._lose(operator.length_hint(head.ids))
         if self._left:
             self._lose(self._left)
         return None
-
-    def _drop_old(self) -> None:
-        oldest = time.monotonic() - self._max_age
-        while self._ranges and self._ranges[0].fetched < oldest:
-            old = self._ranges.popleft()
-            self._lose(operator.length_hint(old.ids))
 
     def _lose(self, n: int) -> None:
         """Counts n IDs fewer in memory, and wakes the threads when they become few."""
@@ -292,12 +289,12 @@ def _check(
 
 
 class _Range:
-    """The IDs from first to last that are not issued yet."""
+    """The IDs from first to last that are not issued yet, which may be issued until end."""
 
-    __slots__ = ("ids", "fetched")
+    __slots__ = ("ids", "end")
 
-    def __init__(self, first: int, last: int, fetched: float):
-        self.ids, self.fetched = iter(range(first, last + 1)), fetched
+    def __init__(self, first: int, last: int, end: float):
+        self.ids, self.end = iter(range(first, last + 1)), end
 
 
 class _Timed(io.RawIOBase):
@@ -331,11 +328,13 @@ class _Answer(http.client.HTTPResponse):
 class _Server:
     """A server with its last result. One thread sends its requests."""
 
-    def __init__(self, url: str, query: str, headers: Dict[str, str], batch: int, timeout: float, context: Optional[ssl.SSLContext]):
+    def __init__(
+        self, url: str, query: str, headers: Dict[str, str], batch: int, timeout: float, max_age: float, context: Optional[ssl.SSLContext]
+    ):
         self.name = url.rstrip("/")
         self._url = urllib.parse.urlsplit(self.name)
         self._target = self._url.path + query
-        self._headers, self._batch, self._timeout, self._context = headers, batch, timeout, context
+        self._headers, self._batch, self._timeout, self._max_age, self._context = headers, batch, timeout, max_age, context
         self._connection: Optional[http.client.HTTPConnection] = None
         self._interrupted = False
         self.reset()
@@ -396,6 +395,7 @@ class _Server:
                 pass  # it has ended
 
     def _request(self) -> List[_Range]:
+        asked = time.monotonic()
         connection = self._connection = self._connection or self._connect()
         if connection.sock:
             connection.sock.settimeout(self._timeout)
@@ -411,7 +411,12 @@ class _Server:
             raise
         if answer.status != 200:
             raise self._problem(answer, body)
-        return self._parse(body)
+        ranges = self._parse(body)
+        max_age = self._allowed(answer.getheader("Uidring-Max-Age"))
+        age = time.monotonic() - asked
+        if age > max_age:
+            raise ValueError(f"an answer after {age:.3g} s, with IDs that may be kept for {max_age:g} s")
+        return [_Range(first, first + count - 1, asked + max_age) for first, count in ranges]
 
     def _connect(self) -> http.client.HTTPConnection:
         assert self._url.hostname
@@ -434,7 +439,19 @@ class _Server:
         seconds = float(after) if after.isascii() and after.isdigit() else 0.0
         return Rejected(self.name, answer.status, problem if isinstance(problem, dict) else {}, seconds)
 
-    def _parse(self, body: bytes) -> List[_Range]:
+    def _allowed(self, header: Optional[str]) -> float:
+        """Returns how many seconds after their request the IDs of an answer may be kept.
+
+        The horizon of their namespace passes older ones. Segments have no horizon and send no such header.
+        """
+        if header is None:
+            return self._max_age
+        if not re.fullmatch("[0-9]{1,9}", header):
+            raise ValueError(f"invalid answer: Uidring-Max-Age {header[:64]!r}, allowed: whole seconds")
+        return min(self._max_age, int(header))
+
+    def _parse(self, body: bytes) -> List[Tuple[int, int]]:
+        """Returns the first ID and the count of each range."""
         try:
             ranges = [(int(_DIGITS.fullmatch(r["first"]).group()), r["count"]) for r in json.loads(body)["ranges"]]
         except (ValueError, TypeError, KeyError, AttributeError) as e:
@@ -444,8 +461,7 @@ class _Server:
                 raise ValueError(f"invalid answer: a range of {count} IDs from {first}")
         if (total := sum(count for _, count in ranges)) != self._batch:
             raise ValueError(f"invalid answer: {total} IDs, want {self._batch}")
-        now = time.monotonic()
-        return [_Range(first, first + count - 1, now) for first, count in ranges]
+        return ranges
 
 
 _clients: "weakref.WeakSet[Client]" = weakref.WeakSet()

@@ -41,7 +41,8 @@ func TestClientsOutlastTheirServers(t *testing.T) {
 		d.fails("open , "+goodToken+" 0 1000 1000 1000", "invalid")
 		d.succeeds(r.open(d, "wrong-wrong-wrong", time.Minute, testkit.Patience))
 		d.fails("take 1 1", "rejected 401 https://github.com/uidring/uidring/blob/main/docs/SERVICE.md#unauthorized")
-		d.dropsOldIDs(r.open(d, goodToken, 100*time.Millisecond, testkit.Patience))
+		d.dropsOldIDs(r.open(d, goodToken, 100*time.Millisecond, testkit.Patience), 200*time.Millisecond)
+		d.dropsOldIDs(openServers([]string{r.servers[brief].url()}, goodToken, 5*time.Second, time.Minute, testkit.Patience), 1100*time.Millisecond)
 		d.outlastsLiars(r.servers[well].url())
 		d.succeeds(r.open(d, goodToken, time.Minute, testkit.Patience))
 		d.succeeds("take 1 1")
@@ -84,8 +85,8 @@ func TestClientsOutlastTheirServers(t *testing.T) {
 	t.Logf("%d IDs", r.issued.Len())
 }
 
-// The servers of a round, by their fate.
-const killed, frozen, well = 0, 1, 2
+// The servers of a round, by their fate. Clients of brief may keep IDs for a second only.
+const killed, frozen, well, brief = 0, 1, 2, 3
 
 // A round is some servers, and a client of each language.
 type round struct {
@@ -102,9 +103,9 @@ func newRound(t *testing.T) *round {
 	r := &round{t: t}
 	tokens := filepath.Join(t.TempDir(), "tokens")
 	write(t, tokens, "clients "+goodToken)
-	for i := range 3 {
+	for i, maxAge := range []string{killed: "1m", frozen: "1m", well: "1m", brief: "1s"} {
 		r.servers = append(r.servers, serve(t, "--store=sqlite:"+filepath.Join(testserver.DiskFolder(t), "ids.db"),
-			fmt.Sprint("--datacenter=", i), "--layout=31/2/10/20@1s", "--tokens="+tokens))
+			fmt.Sprint("--datacenter=", i), "--layout=31/2/10/20@1s", "--tokens="+tokens, "--max-age="+maxAge))
 	}
 	r.gone = "http://" + testserver.FreeAddr(t)
 	for name, commands := range languages {
@@ -255,11 +256,11 @@ func (d *driver) fails(command, kind string) {
 	}
 }
 
-// dropsOldIDs makes a client whose IDs soon become too old, and lets them.
-func (d *driver) dropsOldIDs(open string) {
+// dropsOldIDs makes a client whose IDs become too old within a time, and lets them.
+func (d *driver) dropsOldIDs(open string, age time.Duration) {
 	d.succeeds(open)
 	first := d.succeeds("take 1 1")
-	time.Sleep(200 * time.Millisecond)
+	time.Sleep(age)
 	second := d.succeeds("take 1 1")
 	if len(first) == 1 && len(second) == 1 && second[0] == first[0]+1 {
 		d.t.Errorf("%s: %d follows %d from the same batch, which has become too old", d.name, second[0], first[0])
@@ -332,6 +333,16 @@ func newLiars(t *testing.T) *liars {
 		mux.HandleFunc("/"+path+"/", func(w http.ResponseWriter, r *http.Request) {
 			n.Add(1)
 			answer(w, r)
+		})
+	}
+	for path, age := range map[string]string{"no-number": "soon", "too-late": "0"} { // with IDs that are well-formed
+		add(path, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Uidring-Max-Age", age)
+			if r.Header.Get("Accept") == "text/plain" {
+				fmt.Fprintf(w, "1 %d\n", batchOfClients)
+				return
+			}
+			fmt.Fprintf(w, `{"ranges":[{"first":"1","count":%d}]}`, batchOfClients)
 		})
 	}
 	for path, text := range lies {

@@ -33,6 +33,7 @@ final class Server {
     private final HttpRequest request;
     private final Duration timeout;
     private final int batch;
+    private final long maxAge; // in nanoseconds
 
     Server(String url, UidringClient.Builder options, HttpClient http) {
         name = url.replaceAll("/+$", "");
@@ -48,6 +49,7 @@ final class Server {
         request = builder.build();
         timeout = options.timeout;
         batch = options.batch;
+        maxAge = UidringClient.nanos(options.maxAge);
         this.http = http;
         asked = System.nanoTime();
     }
@@ -58,9 +60,10 @@ final class Server {
 
     /** Draws a batch of IDs. */
     List<Range> fetch() throws IOException, InterruptedException {
+        long sent = System.nanoTime();
         CompletableFuture<HttpResponse<String>> answer = http.sendAsync(request, info -> new Body(65536 + 64L * batch));
         try {
-            return read(answer.get(timeout.toNanos(), TimeUnit.NANOSECONDS)); // the request's timeout ends with the headers
+            return read(answer.get(timeout.toNanos(), TimeUnit.NANOSECONDS), sent); // the request's timeout ends with the headers
         } catch (ExecutionException e) {
             if (e.getCause() instanceof IOException) {
                 throw (IOException) e.getCause();
@@ -73,14 +76,14 @@ final class Server {
         }
     }
 
-    private List<Range> read(HttpResponse<String> answer) throws IOException {
+    private List<Range> read(HttpResponse<String> answer, long sent) throws IOException {
         if (answer.statusCode() != 200) {
             String after = answer.headers().firstValue("Retry-After").filter(s -> s.matches("[0-9]{1,9}")).orElse("0");
             throw RejectedException.of(name, answer.statusCode(), answer.body(), Long.parseLong(after));
         }
         List<Range> ranges = new ArrayList<>();
         long total = 0;
-        long now = System.nanoTime();
+        long allowed = Math.min(maxAge, allowed(answer));
         for (String line : answer.body().split("\n")) {
             if (!line.matches("[0-9]{1,19} [0-9]{1,6}")) {
                 throw new IOException("invalid answer");
@@ -92,7 +95,7 @@ final class Server {
                 if (first < 1 || count < 1 || first > Long.MAX_VALUE - count + 1) {
                     throw new IOException("invalid answer: a range of " + line);
                 }
-                ranges.add(new Range(first, first + count - 1, now));
+                ranges.add(new Range(first, first + count - 1, sent, allowed));
                 total += count;
             } catch (NumberFormatException e) {
                 throw new IOException("invalid answer: a range of " + line);
@@ -101,7 +104,29 @@ final class Server {
         if (total != batch) {
             throw new IOException("invalid answer: " + total + " IDs, want " + batch);
         }
+        long age = System.nanoTime() - sent;
+        if (age > allowed) {
+            throw new IOException("an answer after " + TimeUnit.NANOSECONDS.toMillis(age) + " ms, with IDs that may be kept for "
+                + TimeUnit.NANOSECONDS.toMillis(allowed) + " ms");
+        }
         return ranges;
+    }
+
+    /**
+     * Returns how long after their request the server allows IDs to be kept: the horizon of their
+     * namespace passes older ones. Segments have no horizon and send no such header.
+     */
+    private static long allowed(HttpResponse<String> answer) throws IOException {
+        List<String> values = answer.headers().allValues("Uidring-Max-Age");
+        if (values.isEmpty()) {
+            return Long.MAX_VALUE;
+        }
+        String seconds = String.join(", ", values);
+        if (!seconds.matches("[0-9]{1,9}")) {
+            throw new IOException("invalid answer: Uidring-Max-Age \"" + seconds.substring(0, Math.min(64, seconds.length()))
+                + "\", allowed: whole seconds");
+        }
+        return TimeUnit.SECONDS.toNanos(Long.parseLong(seconds));
     }
 
     /** Collects the text of an answer, and fails beyond a number of bytes: a wrong server may send without end. */
@@ -150,13 +175,15 @@ final class Server {
     /** The IDs from first to last. The first of them is the next to be issued. */
     static final class Range {
         final long last;
-        final long fetched;
+        final long sent; // the request for it
+        final long maxAge; // since then
         long first;
 
-        Range(long first, long last, long fetched) {
+        Range(long first, long last, long sent, long maxAge) {
             this.first = first;
             this.last = last;
-            this.fetched = fetched;
+            this.sent = sent;
+            this.maxAge = maxAge;
         }
     }
 }

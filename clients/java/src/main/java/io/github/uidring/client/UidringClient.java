@@ -32,7 +32,6 @@ public final class UidringClient implements AutoCloseable {
 
     private final int batch;
     private final long wait;
-    private final long maxAge;
     private final List<Server> servers = new ArrayList<>();
     private final List<Thread> threads = new ArrayList<>(); // one for each server
 
@@ -45,7 +44,6 @@ public final class UidringClient implements AutoCloseable {
     private UidringClient(Builder options) {
         batch = options.batch;
         wait = nanos(options.wait);
-        maxAge = nanos(options.maxAge);
         HttpClient http = options.http != null ? options.http
             : HttpClient.newBuilder().connectTimeout(options.timeout).version(HttpClient.Version.HTTP_1_1).build();
         for (String url : options.servers) {
@@ -153,7 +151,7 @@ public final class UidringClient implements AutoCloseable {
 
     private void dropOld() {
         long now = System.nanoTime();
-        while (!ranges.isEmpty() && now - ranges.peek().fetched > maxAge) {
+        while (!ranges.isEmpty() && now - ranges.peek().sent > ranges.peek().maxAge) {
             Server.Range old = ranges.remove();
             lose(old.last - old.first + 1);
         }
@@ -283,7 +281,7 @@ public final class UidringClient implements AutoCloseable {
         return errors;
     }
 
-    private static long nanos(Duration d) {
+    static long nanos(Duration d) {
         return d.compareTo(Duration.ofDays(100_000)) < 0 ? d.toNanos() : Long.MAX_VALUE / 2;
     }
 
@@ -332,7 +330,10 @@ public final class UidringClient implements AutoCloseable {
             return this;
         }
 
-        /** Sets how long a fetched ID may wait for its use; older ones are dropped. Default: 1 min. */
+        /**
+         * Sets how long after the request for it an ID may wait for its use; older ones are dropped. A
+         * server sets a bound, by default 1 min, that holds if it is shorter. Default: 1 min.
+         */
         public Builder maxAge(Duration maxAge) {
             this.maxAge = maxAge;
             return this;
