@@ -32,10 +32,8 @@ func chromium(t *testing.T) context.Context {
 		chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true),
 		chromedp.WSURLReadTimeout(60*time.Second),
+		chromedp.NoSandbox, // root and many containers cannot have one; the page is our own
 	)
-	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // Chromium refuses to run as root with it
-	}
 	ctx, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
