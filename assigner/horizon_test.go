@@ -43,8 +43,8 @@ func TestHorizonCountsRows(t *testing.T) {
 		"held, its deltas used up":                           {row("T", old, now+60), old},
 		"held, ahead of the clock":                           {leasestore.Row{Fence: now + 90, Oldest: now + 1, Token: "T", Expires: memTime(now + 60)}, now},
 		"expired, its fence ahead":                           {row("T", now+60, now-1), old},
-		"expired, its fence a minute ago":                    {row("T", now-60, now-1), old},
-		"expired, its fence over a minute ago":               {row("T", now-61, now), now},
+		"expired, its fence two minutes ago":                 {row("T", now-120, now-1), old},
+		"expired, its fence longer ago":                      {row("T", now-121, now), now},
 		"released":                                           {row("", now+60, now+60), now},
 		"revoked":                                            {row("revoked-T", now+60, now+60), old},
 		"recovered, its fence ahead":                         {row("recovering-3600-T", now+3600, now), now},
@@ -135,8 +135,8 @@ func TestHorizonHoldsAgainstAFencedHolderThatGoesOn(t *testing.T) {
 	}
 }
 
-// A second process of the owner takes the row over, another takes it from that, and all go on: the
-// horizon stays below the IDs of each until its deltas are a minute in the past.
+// A second process of the owner takes the row over, another takes it from that, and all go on:
+// the horizon stays below the IDs of each until its deltas are a minute in the past.
 func TestHorizonHoldsThroughTakeovers(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
@@ -201,7 +201,11 @@ func TestHorizonHoldsAgainstAReleaseAfterATakeover(t *testing.T) {
 	s.status.Now = memTime(memStart + 120)
 	wantHorizon(t, s, memStart-9)
 	s.status.Now = memTime(memStart + 121)
-	wantHorizon(t, s, memStart+121)
+	wantHorizon(t, s, memStart+61)
+	s.status.Now = memTime(memStart + 180)
+	wantHorizon(t, s, memStart+61)
+	s.status.Now = memTime(memStart + 181)
+	wantHorizon(t, s, memStart+181)
 }
 
 // Crashes and releases take turns: a release does not extend the time of the oldest ID either.
@@ -232,8 +236,8 @@ func TestHorizonFollowsCrashesBetweenReleases(t *testing.T) {
 	}
 }
 
-// Crashes one after the other, of a worker ID that is taken over each time: the horizon is at most
-// two windows and twice the bound on clocks behind.
+// Crashes one after the other, of a worker ID that is taken over each time: the horizon is at
+// most two windows and twice the bound on clocks behind.
 func TestHorizonFollowsACrashLoop(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
@@ -258,8 +262,8 @@ func TestHorizonFollowsACrashLoop(t *testing.T) {
 	}
 }
 
-// Callers keep IDs for a while: the oldest delta that a renewal stores is as old as their IDs may be.
-// A release holds the horizon back until they have used them.
+// Callers keep IDs for a while: the oldest delta that a renewal stores is as old as their IDs
+// may be. A release holds the horizon back until they have used them.
 func TestHorizonHoldsForIDsThatCallersKeep(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)

@@ -13,9 +13,9 @@ import (
 	"github.com/uidring/uidring/internal/storecall"
 )
 
-// loadMeta reads the meta row of the namespace, and creates it if it is missing. If that happens in
-// a wrong store, its worker IDs are in use elsewhere, so loadMeta logs a warning that names the
-// store.
+// loadMeta reads the meta row of the namespace, and creates it if it is missing. If that happens
+// in a wrong store, its worker IDs are in use elsewhere, so loadMeta logs a warning that names
+// the store.
 func (c *claim) loadMeta() (err error) {
 	if c.meta, err = c.store.LoadMeta(c.ctx); err != nil {
 		return fmt.Errorf("assigner: read the meta row: %w", err)
@@ -68,8 +68,8 @@ func (c *claim) swapMeta(next leasestore.Meta) (bool, error) {
 	return found.Same(next), c.checkMeta()
 }
 
-// warnOfOthers logs a warning when the namespace has been created beside others with the same layout,
-// epoch and datacenter ID: they produce equal IDs.
+// warnOfOthers logs a warning when the namespace has been created beside others with the same
+// layout, epoch and datacenter ID: they produce equal IDs.
 func (c *claim) warnOfOthers() {
 	s, ok := c.store.(leasestore.Namespaced)
 	if !ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-// ErrInvalidConfig is returned by [New] and [Config.Validate] for a mistake in the Config. The text
-// names every field that is wrong, the value given and the values allowed.
+// ErrInvalidConfig is returned by [New] and [Config.Validate] for a mistake in the Config. The
+// text names every field that is wrong, the value given and the values allowed.
 var ErrInvalidConfig = errors.New("cached: invalid config")
 
 // An EmptyPolicy decides how Next, Fill, Reserve and lanes treat an empty ring.
@@ -26,7 +26,8 @@ const (
 	Reject
 )
 
-// A Config says how to make a Generator. The zero value of each field but Assigner is its default.
+// A Config says how to make a Generator. The zero value of each field but Assigner is its
+// default.
 type Config struct {
 	// Layout sets the widths of the fields and the unit of time. Zero is [bitsalloc.Default],
 	// 28/5/17/13, the widths of the original with a datacenter field: until 2034, 8,192 IDs a
@@ -46,10 +47,10 @@ type Config struct {
 	AllowReuse bool
 	// AssignTimeout bounds each call to the store of worker IDs; zero: 10 s.
 	AssignTimeout time.Duration
-	// StartTimeout is how long [New] waits for what passes: a store that does not answer, a worker
-	// ID in quarantine, a unit that an earlier process may have used. If it has to wait longer, New
-	// returns the error at once. [NewContext] waits until its context ends instead. Zero: 30 s, or
-	// two units if that is more.
+	// StartTimeout bounds the waits of [New]: for a store that does not answer, for a worker ID in
+	// quarantine, for a unit that an earlier process may have used. New returns the error at once
+	// if it would have to wait longer. [NewContext] waits until its context ends instead. Zero: 30
+	// s, or two units if that is more.
 	StartTimeout time.Duration
 
 	// BoostPower sets the size of the ring, 2^BoostPower blocks of 2^SequenceBits IDs: 1 to 8;
@@ -88,10 +89,10 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Trace holds funcs for rare events; each may be nil. The goroutine that meets the event calls the
-// func, under no lock, and waits for it. Several goroutines may call a func at once. An ID that the
-// ring has ready causes no call. A panic in a func is recovered and logged; a func must not call
-// runtime.Goexit.
+// Trace holds funcs for rare events; each may be nil. The goroutine that meets the event calls
+// the func, under no lock, and waits for it. Several goroutines may call a func at once. An ID
+// that the ring has ready causes no call. A panic in a func is recovered and logged; a func must
+// not call runtime.Goexit.
 type Trace struct {
 	// Padded is called after a padding pass, with the number of blocks that it put, at least one.
 	Padded func(blocks int)
@@ -117,7 +118,8 @@ func (cfg Config) Validate() error {
 	return err
 }
 
-// resolve fills in the defaults, and returns a Keeper that has not been started and all mistakes.
+// resolve fills in the defaults, and returns a Keeper that has not been started and all
+// mistakes.
 func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 	cfg.BoostPower = cmp.Or(cfg.BoostPower, 3)
 	cfg.PaddingFactor = cmp.Or(cfg.PaddingFactor, 50)
