@@ -222,7 +222,7 @@ async function draw({ fetch, batch, token, maxAge }, server, signal) {
   if (token !== undefined) headers.Authorization = `Bearer ${token}`;
   // A cache may answer a GET again, even against its headers. A redirect to another host must not get the token.
   const answer = await fetch(server.url, { method: "POST", headers, signal, redirect: "manual" });
-  const body = await read(answer, 65_536 + 64 * batch);
+  const body = await read(answer, 65_536 + 64 * batch, signal);
   if (answer.status !== 200) throw problem(server.name, answer, body);
   return { ranges: parse(body, batch), maxAge: Math.min(maxAge, allowed(answer)) };
 }
@@ -236,14 +236,22 @@ function allowed(answer) {
 }
 
 /** Returns the text of an answer, and fails beyond a number of bytes: a wrong server may send without end. */
-async function read(answer, most) {
+async function read(answer, most, signal) {
+  if (!answer.body) return "";
   const decoder = new TextDecoder();
+  const reader = answer.body.getReader();
+  const cancel = () => reader.cancel().catch(() => {}); // ends the request
+  signal.addEventListener("abort", cancel); // the fetch of Node.js 18 forgets the signal when garbage is collected
   let text = "";
-  for await (const part of answer.body ?? []) {
-    most -= part.length;
-    if (most < 0) throw new Error("invalid answer: too long"); // and ends the request
-    text += decoder.decode(part, { stream: true });
+  for (let part; !(part = await reader.read()).done; ) {
+    most -= part.value.length;
+    if (most < 0) {
+      cancel();
+      throw new Error("invalid answer: too long");
+    }
+    text += decoder.decode(part.value, { stream: true });
   }
+  signal.throwIfAborted();
   return text + decoder.decode();
 }
 
