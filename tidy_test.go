@@ -14,9 +14,9 @@ import (
 
 const module = "github.com/uidring/uidring"
 
-// mayImport are the import directions of the library: the packages that each package may use
-// beside the standard library. Packages at the bottom import no other package of the module; no
-// package imports a store. "uidring" is the root package.
+// mayImport are the import directions of the library: the packages that each package may use beside
+// the standard library. Packages at the bottom import no other package of the module; no package
+// imports a store. "uidring" is the root package.
 var mayImport = map[string]string{
 	"uidring": "", "bitsalloc": "", "ringbuffer": "", "schema": "", "client": "",
 	"internal/disk": "", "internal/original": "", "internal/check": "uidring", "internal/generator": "uidring", "internal/storecall": "", "internal/httpcall": "", "vmclock": "",

@@ -10,8 +10,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// An Assigner provides worker IDs. Any number of generators may share one, and may call it at
-// once.
+// An Assigner provides worker IDs. Any number of generators may share one, and may call it at once.
 type Assigner interface {
 	// Assign returns a lease on a worker ID for IDs that are composed as d describes. It returns an
 	// error soon after ctx has ended: the assigners of this module take a second at most, to give a
@@ -20,10 +19,10 @@ type Assigner interface {
 	Assign(ctx context.Context, d Domain) (Lease, error)
 }
 
-// A Domain describes how a generator composes its IDs. Generators whose IDs meet in one table
-// must agree on Layout and Epoch; if they also share a DatacenterID, their worker IDs must
-// differ. Stores record the domain and reject another one with [ErrLayoutMismatch]. The
-// generator fills it in, with all defaults resolved.
+// A Domain describes how a generator composes its IDs. Generators whose IDs meet in one table must
+// agree on Layout and Epoch; if they also share a DatacenterID, their worker IDs must differ.
+// Stores record the domain and reject another one with [ErrLayoutMismatch]. The generator fills it
+// in, with all defaults resolved.
 type Domain struct {
 	Layout       bitsalloc.Layout
 	Epoch        time.Time    // UTC, whole milliseconds
@@ -64,8 +63,8 @@ func (d Domain) CheckWorkerID(workerID int64, source string) error {
 	return nil
 }
 
-// A Lease is the right to a worker ID for a range of deltas. Callers use it from one goroutine
-// at a time. A type that embeds a Lease and overrides a method must pass the call on.
+// A Lease is the right to a worker ID for a range of deltas. Callers use it from one goroutine at a
+// time. A type that embeds a Lease and overrides a method must pass the call on.
 type Lease interface {
 	// Grant returns the present grant: as Assign made it, or as the last Renew returned it. It does
 	// not block.
@@ -152,8 +151,8 @@ func (g Guarantee) String() string {
 	return names[g]
 }
 
-// Errors that assigners and generators return. Each is wrapped in a text that names the worker
-// ID, key or row, and the remedy. The errors of package leasestore are about the store.
+// Errors that assigners and generators return. Each is wrapped in a text that names the worker ID,
+// key or row, and the remedy. The errors of package leasestore are about the store.
 var (
 	// ErrWorkerOutOfRange: the worker ID does not fit the worker field of the layout.
 	ErrWorkerOutOfRange = errors.New("assigner: worker ID out of range")

@@ -110,10 +110,10 @@ const (
 // farthest returns the highest fence of a row that this claim may take.
 func (c *claim) farthest() int64 { return c.limits.farthest(c.from(c.meta.Fence)) }
 
-// free returns the rows to try, the best first: rows that the generator can use at once, the
-// next worker ID that was never given out, and rows that it has to wait for. It returns an error
-// if there are none. While there are new worker IDs, Auto takes only spares, of the first rows.
-// Other claims read more rows when all rows that they have read are unusable.
+// free returns the rows to try, the best first: rows that the generator can use at once, the next
+// worker ID that was never given out, and rows that it has to wait for. It returns an error if
+// there are none. While there are new worker IDs, Auto takes only spares, of the first rows. Other
+// claims read more rows when all rows that they have read are unusable.
 func (c *claim) free() ([]leasestore.Row, error) {
 	for n := listed; ; n *= 8 {
 		rows, err := c.store.Expired(c.ctx, n)
@@ -136,10 +136,10 @@ func (c *claim) free() ([]leasestore.Row, error) {
 	}
 }
 
-// usable returns the rows that may be taken, by rank, and the lowest fence of the rows whose
-// fence is too far ahead. It leaves out rows that are not counted yet, since the worker ID of
-// such a row would be given out again if the row were deleted, and rows that need a quarantine
-// if a new worker ID needs none.
+// usable returns the rows that may be taken, by rank, and the lowest fence of the rows whose fence
+// is too far ahead. It leaves out rows that are not counted yet, since the worker ID of such a row
+// would be given out again if the row were deleted, and rows that need a quarantine if a new worker
+// ID needs none.
 func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row, nearest int64) {
 	nearest = math.MaxInt64
 	for _, row := range rows {
@@ -168,8 +168,8 @@ const (
 )
 
 // rank returns the rank of a row. For a row that can be used at once it is the number of windows
-// that the fence is ahead of the clock, begun windows included: in units, all processes would
-// try the same row.
+// that the fence is ahead of the clock, begun windows included: in units, all processes would try
+// the same row.
 func (c *claim) rank(row leasestore.Row) int64 {
 	ahead := max(row.Fence-c.from(c.meta.Fence), 0)
 	switch {
@@ -187,8 +187,8 @@ func (c *claim) rank(row leasestore.Row) int64 {
 	return min((ahead+c.limits.window-1)/c.limits.window, rankNew-1)
 }
 
-// spare reports whether a row was created for other processes and never claimed: every claim has
-// an owner.
+// spare reports whether a row was created for other processes and never claimed: every claim has an
+// owner.
 func spare(row leasestore.Row) bool { return row.Token == "" && row.Owner == "" }
 
 // count raises the counter of worker IDs to next, unless another process has.
@@ -216,13 +216,12 @@ func (c *claim) fixed() ([]leasestore.Row, error) {
 	return []leasestore.Row{row}, err
 }
 
-// take claims a row that was read as old and confirms the claim. It returns neither a lease nor
-// an error when another process was faster.
+// take claims a row that was read as old and confirms the claim. It returns neither a lease nor an
+// error when another process was faster.
 //
-// Of a new worker ID it creates the row first: of several processes that want the same worker
-// ID, one succeeds. Then it raises the counter, which therefore never passes a worker ID without
-// a row. If the process ends in between, other processes count the row, and take it after it has
-// expired.
+// Of a new worker ID it creates the row first: of several processes that want the same worker ID,
+// one succeeds. Then it raises the counter, which therefore never passes a worker ID without a row.
+// If the process ends in between, other processes count the row, and take it after it has expired.
 func (c *claim) take(old leasestore.Row) (*lease, error) {
 	fresh := old.Version == 0 && c.source == nil
 	l, err := c.swap(old)
@@ -249,9 +248,8 @@ func (c *claim) take(old leasestore.Row) (*lease, error) {
 	return l, nil
 }
 
-// swap claims a row that was read as old. It returns neither a lease nor an error when the row
-// has changed since. The range that it grants starts above the fence in the predicate of the
-// swap.
+// swap claims a row that was read as old. It returns neither a lease nor an error when the row has
+// changed since. The range that it grants starts above the fence in the predicate of the swap.
 func (c *claim) swap(old leasestore.Row) (*lease, error) {
 	l, ttl := c.grant(old)
 	ok, err := c.store.Swap(c.ctx, old, l.row, ttl)

@@ -155,8 +155,8 @@ var orders = []func(n int, swap func(i, j int)){
 	},
 }
 
-// Processes that start at once try different rows: the fences of a window, and the past ones,
-// are alike.
+// Processes that start at once try different rows: the fences of a window, and the past ones, are
+// alike.
 func TestAssignTriesRowsInRandomOrder(t *testing.T) {
 	for _, rows := range [][]leasestore.Row{{free(0, 5), free(1, 900)}, {free(0, 1001), free(1, 1030)}} {
 		for want, order := range orders {
@@ -169,8 +169,8 @@ func TestAssignTriesRowsInRandomOrder(t *testing.T) {
 	}
 }
 
-// A claim prefers a row that the generator can use at once, then a new worker ID, then the row
-// for which it waits least, and last a row in quarantine. Rows 0 to 3 have the fences, "q" is in
+// A claim prefers a row that the generator can use at once, then a new worker ID, then the row for
+// which it waits least, and last a row in quarantine. Rows 0 to 3 have the fences, "q" is in
 // quarantine.
 func TestAssignPrefersTheRowThatCanBeUsedFirst(t *testing.T) {
 	const used, fresh = 4, 2 // the worker IDs that are given out: all, or two
@@ -326,8 +326,8 @@ func (s *paged) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
 	return s.memStore.Expired(ctx, n)
 }
 
-// While there are new worker IDs, Auto reads no more rows to find one to reuse: over remote
-// leases, an answer has no room for all rows of a large namespace.
+// While there are new worker IDs, Auto reads no more rows to find one to reuse: over remote leases,
+// an answer has no room for all rows of a large namespace.
 func TestAutoReadsTheFirstRowsAlone(t *testing.T) {
 	for name, tt := range map[string]struct {
 		open func(leasestore.Store, LeaseConfig) Assigner
@@ -400,8 +400,8 @@ func TestAssignEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Rows that were used far ahead of the clock do not hide others from a claim, although they
-// expired first.
+// Rows that were used far ahead of the clock do not hide others from a claim, although they expired
+// first.
 func TestLeasedReadsOnPastRowsFarAhead(t *testing.T) {
 	s := newMemStore()
 	d := manyWorkers()
@@ -569,8 +569,8 @@ func (s *namedStore) Namespaces(context.Context) (map[string]leasestore.Meta, er
 }
 
 // A failover forgets all that a holder has claimed. The holder was as far ahead of the clock as
-// MaxLead allows, and has the highest limit that it can get; its host's clock was ahead of the
-// old server's, and that ahead of the new server's. The next holder begins above that limit.
+// MaxLead allows, and has the highest limit that it can get; its host's clock was ahead of the old
+// server's, and that ahead of the new server's. The next holder begins above that limit.
 func TestQuarantineCoversEveryGrant(t *testing.T) {
 	const skew = 60
 	for _, cfg := range []LeaseConfig{shortWindow, {Window: 30 * time.Second, MaxLead: time.Hour}, {Window: time.Second}, {Window: 30 * time.Second, MaxLead: time.Second}} {

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// Static returns an assigner that always gives workerID. The operator must keep two processes
-// from using the same one.
+// Static returns an assigner that always gives workerID. The operator must keep two processes from
+// using the same one.
 func Static(workerID int64) Assigner {
 	return derived{source: "Static", number: func() (int64, error) { return workerID, nil }}
 }
@@ -38,8 +38,8 @@ func Env(name string) Assigner {
 // host's first address that is neither loopback nor link-local.
 //
 // Two hosts whose addresses agree in these bits get the same worker ID: 192.168.209.55 and
-// 192.168.161.55 both give 311. So do two processes on one host, and containers on different
-// hosts whose private networks repeat the same addresses.
+// 192.168.161.55 both give 311. So do two processes on one host, and containers on different hosts
+// whose private networks repeat the same addresses.
 func IPv4Suffix(addr netip.Addr, bits int) Assigner {
 	return fromAddress("IPv4Suffix", addr, netip.Addr.Is4, func(ip []byte) (int64, error) {
 		if bits < 0 || bits > 32 {
@@ -49,10 +49,10 @@ func IPv4Suffix(addr netip.Addr, bits int) Assigner {
 	})
 }
 
-// IPSum returns an assigner that adds up the octets of an IPv4 address, at most 1,020, or the
-// low six bits of each byte of an IPv6 address, at most 1,008, as sharding-jdbc's
-// IPSectionKeyGenerator does. The zero address means this host's first address of either kind
-// that is neither loopback nor link-local.
+// IPSum returns an assigner that adds up the octets of an IPv4 address, at most 1,020, or the low
+// six bits of each byte of an IPv6 address, at most 1,008, as sharding-jdbc's IPSectionKeyGenerator
+// does. The zero address means this host's first address of either kind that is neither loopback
+// nor link-local.
 //
 // Any two addresses with the same sum collide: 10.0.1.2 and 10.0.2.1 both give 13. So do two
 // processes on one host.
@@ -70,24 +70,23 @@ func IPSum(addr netip.Addr) Assigner {
 }
 
 // Hostname returns an assigner that takes the trailing digits of a host name as worker ID, as
-// sharding-jdbc's HostNameKeyGenerator does: web-12 gives 12. The empty name means the name of
-// this host.
-//
-// Hosts of different roles collide: web-01 and db-01 both give 1. So do two processes on one
+// sharding-jdbc's HostNameKeyGenerator does: web-12 gives 12. The empty name means the name of this
 // host.
+//
+// Hosts of different roles collide: web-01 and db-01 both give 1. So do two processes on one host.
 func Hostname(name string) Assigner {
 	return fromName("Hostname", name, "*", "a name that ends in digits")
 }
 
-// StatefulSet returns an assigner that takes the ordinal of a Kubernetes pod as worker ID. It
-// reads the environment variable indexEnv, into which the pod specification puts the label
+// StatefulSet returns an assigner that takes the ordinal of a Kubernetes pod as worker ID. It reads
+// the environment variable indexEnv, into which the pod specification puts the label
 // apps.kubernetes.io/pod-index. If indexEnv is empty, it uses the end of the pod's host name
 // (HOSTNAME, or else the system's): ids-3 gives 3.
 //
-// Ordinals are unique within one StatefulSet, not between two of them: ids-3 and orders-3
-// collide. While a node is cut off, a pod that was deleted by force can run beside its successor
-// with the same ordinal. The random suffix of another kind of pod is rejected unless it happens
-// to be all digits; indexEnv does not have that gap.
+// Ordinals are unique within one StatefulSet, not between two of them: ids-3 and orders-3 collide.
+// While a node is cut off, a pod that was deleted by force can run beside its successor with the
+// same ordinal. The random suffix of another kind of pod is rejected unless it happens to be all
+// digits; indexEnv does not have that gap.
 func StatefulSet(indexEnv string) Assigner {
 	if indexEnv != "" {
 		return Env(indexEnv)
@@ -150,8 +149,8 @@ func fromAddress(source string, addr netip.Addr, suits func(netip.Addr) bool, nu
 	}}
 }
 
-// fromName derives the worker ID from the digits at the end of a name or, if it is empty, of
-// this host's name. The rest of the name has to match the pattern; allowed describes such names.
+// fromName derives the worker ID from the digits at the end of a name or, if it is empty, of this
+// host's name. The rest of the name has to match the pattern; allowed describes such names.
 func fromName(source, name, pattern, allowed string) Assigner {
 	return derived{source: source, number: func() (n int64, err error) {
 		host := name
@@ -167,8 +166,8 @@ func fromName(source, name, pattern, allowed string) Assigner {
 	}}
 }
 
-// firstAddress returns the first address that suits and is neither loopback nor link-local, or
-// the zero address.
+// firstAddress returns the first address that suits and is neither loopback nor link-local, or the
+// zero address.
 func firstAddress(addrs []net.Addr, suits func(netip.Addr) bool) netip.Addr {
 	for _, a := range addrs {
 		prefix, _ := netip.ParsePrefix(a.String()) // after an error its address is not usable either

@@ -19,8 +19,8 @@ func domain(l bitsalloc.Layout) assigner.Domain {
 	return assigner.Domain{Layout: l, Epoch: bitsalloc.DefaultEpoch(), Now: func() int64 { return 1 }}
 }
 
-// check compares the worker ID of the default layout, which has 17 bits for it, with a worker ID
-// or with an error and words of its text.
+// check compares the worker ID of the default layout, which has 17 bits for it, with a worker ID or
+// with an error and words of its text.
 func check(t *testing.T, a assigner.Assigner, want int64, wantErr error, words ...string) {
 	t.Helper()
 	got := int64(0)

@@ -6,12 +6,12 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-// A holder whose row another process takes over, or that lets it expire, may go on to issue IDs
-// up to its fence. Horizon of package leasestore must not pass these IDs, and neither the IDs
-// that clients of an ID service keep for a while. So two words of a row stand for them: IDs of
-// deltas from Row.Oldest to Row.Former may still appear until Former is past. Each holder starts
-// above the fence of the last one, so all later IDs are above Former: when Former is past, the
-// horizon may go up to it.
+// A holder whose row another process takes over, or that lets it expire, may go on to issue IDs up
+// to its fence. Horizon of package leasestore must not pass these IDs, and neither the IDs that
+// clients of an ID service keep for a while. So two words of a row stand for them: IDs of deltas
+// from Row.Oldest to Row.Former may still appear until Former is past. Each holder starts above the
+// fence of the last one, so all later IDs are above Former: when Former is past, the horizon may go
+// up to it.
 //
 // elders are the earlier holders of the row of a lease, and the IDs that callers keep.
 type elders struct {
@@ -71,8 +71,8 @@ func (e *elders) renew(held leasestore.Row, passed, oldest int64, now time.Time)
 	return oldest, former
 }
 
-// release returns Former for the release of the row held, whose IDs callers may keep up to the
-// time of the delta until.
+// release returns Former for the release of the row held, whose IDs callers may keep up to the time
+// of the delta until.
 func (e *elders) release(held leasestore.Row, until int64) int64 {
 	if e.kept == 0 {
 		return held.Former

@@ -1,8 +1,8 @@
 package assigner
 
-// fences is the arithmetic of fences, in deltas, without a store and without a clock. from is
-// the present, or after a recovery the fence of the namespace if that is higher: all fences lie
-// above it then. Each line begins at from:
+// fences is the arithmetic of fences, in deltas, without a store and without a clock. from is the
+// present, or after a recovery the fence of the namespace if that is higher: all fences lie above
+// it then. Each line begins at from:
 //
 //	|--- window ---|                                   a claim grants so far, if the fence found is lower
 //	|--- window ---|--- window ---|                    a renewal, if the holder keeps to the clock
@@ -11,17 +11,17 @@ package assigner
 //	|------------------------- cap ------------------|- a unit, 2 MaxSkew -|  a quarantine
 //
 // So fences follow the clock. A row whose fence is ahead of the clock already, such as after a
-// crash, gets only a step more at a claim. A renewal adds the deltas that its holder needs in
-// two windows at its pace, at first a step. So many crashes do not add up to minutes. The lead
-// leaves room for the steps of a crash loop above two windows. The cap does not bind a holder
-// that is itself further ahead of the clock than the lead, see LeaseConfig.MaxLead.
+// crash, gets only a step more at a claim. A renewal adds the deltas that its holder needs in two
+// windows at its pace, at first a step. So many crashes do not add up to minutes. The lead leaves
+// room for the steps of a crash loop above two windows. The cap does not bind a holder that is
+// itself further ahead of the clock than the lead, see LeaseConfig.MaxLead.
 //
 // After a failover that loses commits, the quarantine is over when all deltas up to the cap are
-// past. MaxSkew counts twice: the host of the forgotten holder was ahead of the old server's
-// clock, and that ahead of the new server's.
+// past. MaxSkew counts twice: the host of the forgotten holder was ahead of the old server's clock,
+// and that ahead of the new server's.
 //
-// A lossy store grants at most one window above its own clock instead, and its quarantine lasts
-// for a window and MaxSkew.
+// A lossy store grants at most one window above its own clock instead, and its quarantine lasts for
+// a window and MaxSkew.
 type fences struct {
 	window  int64
 	step    int64 // about a second
@@ -63,8 +63,8 @@ func (f fences) claim(from, found int64) int64 {
 	return max(found, above(from, f.window, f.last), above(found, f.step, f.last))
 }
 
-// renew returns the fence of a renewal of a row with the fence held, after a use up to used.
-// Below the cap a fence rises by one unit at least: a late swap from the old row must fail.
+// renew returns the fence of a renewal of a row with the fence held, after a use up to used. Below
+// the cap a fence rises by one unit at least: a late swap from the old row must fail.
 func (f fences) renew(from, held, used, want int64, p pace) int64 {
 	// Limit want, which may come from a clock that was wrong for a moment. MaxSkew is always
 	// allowed.
@@ -73,9 +73,8 @@ func (f fences) renew(from, held, used, want int64, p pace) int64 {
 	return max(held, min(wanted, f.most(from, used)))
 }
 
-// A pace measures how fast a generator uses deltas: it had used deltas up to used when this
-// host's clock was at the delta at. need is the number of deltas that it uses in two windows at
-// that rate.
+// A pace measures how fast a generator uses deltas: it had used deltas up to used when this host's
+// clock was at the delta at. need is the number of deltas that it uses in two windows at that rate.
 type pace struct{ used, at, need int64 }
 
 // begin returns the pace of a holder that claims at now, as if it had renewed before.
@@ -92,8 +91,7 @@ func (f fences) follow(p pace, used, now int64) pace {
 	return pace{used, now, max(min(max(wanted, p.need/2), 2*p.need), f.step)}
 }
 
-// released returns the fence that a holder leaves behind: the highest delta of which it has
-// issued an ID, but at least first - 1 of its grant. The fence that its claim has found may be
-// lower: after a quarantine the deltas in between may be in use by a holder that the store has
-// forgotten.
+// released returns the fence that a holder leaves behind: the highest delta of which it has issued
+// an ID, but at least first - 1 of its grant. The fence that its claim has found may be lower:
+// after a quarantine the deltas in between may be in use by a holder that the store has forgotten.
 func released(fence, used, first int64) int64 { return min(fence, max(used, first-1)) }

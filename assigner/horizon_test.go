@@ -135,8 +135,8 @@ func TestHorizonHoldsAgainstAFencedHolderThatGoesOn(t *testing.T) {
 	}
 }
 
-// A second process of the owner takes the row over, another takes it from that, and all go on:
-// the horizon stays below the IDs of each until its deltas are a minute in the past.
+// A second process of the owner takes the row over, another takes it from that, and all go on: the
+// horizon stays below the IDs of each until its deltas are a minute in the past.
 func TestHorizonHoldsThroughTakeovers(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
@@ -236,8 +236,8 @@ func TestHorizonFollowsCrashesBetweenReleases(t *testing.T) {
 	}
 }
 
-// Crashes one after the other, of a worker ID that is taken over each time: the horizon is at
-// most two windows and twice the bound on clocks behind.
+// Crashes one after the other, of a worker ID that is taken over each time: the horizon is at most
+// two windows and twice the bound on clocks behind.
 func TestHorizonFollowsACrashLoop(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
@@ -262,8 +262,8 @@ func TestHorizonFollowsACrashLoop(t *testing.T) {
 	}
 }
 
-// Callers keep IDs for a while: the oldest delta that a renewal stores is as old as their IDs
-// may be. A release holds the horizon back until they have used them.
+// Callers keep IDs for a while: the oldest delta that a renewal stores is as old as their IDs may
+// be. A release holds the horizon back until they have used them.
 func TestHorizonHoldsForIDsThatCallersKeep(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)

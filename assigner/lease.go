@@ -98,9 +98,9 @@ func (l *lease) lookHeld(ctx context.Context) (bounds, error) {
 		"the server was %q and is %q", ErrWorkerRowLost, l.row.WorkerID, elapsed, l.safe, l.server, b.status.Identity)
 }
 
-// raise swaps the row for next. It swaps again if an earlier swap has taken effect late, also
-// when that has set the same fence: the row then expires earlier than the lease would count on.
-// A row with that fence after a refused swap is of a copy of this process.
+// raise swaps the row for next. It swaps again if an earlier swap has taken effect late, also when
+// that has set the same fence: the row then expires earlier than the lease would count on. A row
+// with that fence after a refused swap is of a copy of this process.
 func (l *lease) raise(ctx context.Context, next leasestore.Row) error {
 	for {
 		next.Fence = max(next.Fence, l.row.Fence)
@@ -129,8 +129,8 @@ func (l *lease) load(ctx context.Context) func() (leasestore.Row, error) {
 	return func() (leasestore.Row, error) { return l.store.Load(ctx, l.row.WorkerID) }
 }
 
-// prove records the row as set by this lease. Swaps from rows with another fence can no longer
-// take effect.
+// prove records the row as set by this lease. Swaps from rows with another fence can no longer take
+// effect.
 func (l *lease) prove(row leasestore.Row) {
 	if row.Fence != l.row.Fence {
 		l.tried = nil
@@ -165,9 +165,8 @@ func (l *lease) check(found leasestore.Row) error {
 	return nil
 }
 
-// End frees the row if it is released, and gives back the deltas above the highest one in use.
-// The expiry is set to MaxSkew ago, so that the row is offered even if the store's clock is set
-// back.
+// End frees the row if it is released, and gives back the deltas above the highest one in use. The
+// expiry is set to MaxSkew ago, so that the row is offered even if the store's clock is set back.
 func (l *lease) End(ctx context.Context, e Ending) error {
 	l.leave()
 	if l.ended || !e.Released {
@@ -191,10 +190,10 @@ func (l *lease) End(ctx context.Context, e Ending) error {
 	return nil // free, or another holder's
 }
 
-// lowers reports whether a release may lower the fence of its row. A fence that this lease has
-// not set is of a recovery, or of a copy of this process that uses the deltas below it. A lease
-// that was not renewed for a window may be the copy itself, such as a machine that was resumed
-// from a snapshot only to be shut down.
+// lowers reports whether a release may lower the fence of its row. A fence that this lease has not
+// set is of a recovery, or of a copy of this process that uses the deltas below it. A lease that
+// was not renewed for a window may be the copy itself, such as a machine that was resumed from a
+// snapshot only to be shut down.
 func (l *lease) lowers(fence int64) bool {
 	return (fence == l.row.Fence || slices.Contains(l.tried, fence)) && l.clock().longest(l.renewed) < l.window()
 }

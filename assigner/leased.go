@@ -17,9 +17,9 @@ import (
 	"github.com/uidring/uidring/internal/check"
 )
 
-// A LeaseConfig configures how [Leased], [Auto] and [Fenced] take and renew leases. Its zero
-// value is ready to use. All processes of a namespace must use the same Window, MaxLead, MaxSkew
-// and FirstWorkerID. The three spans are at most ten years each.
+// A LeaseConfig configures how [Leased], [Auto] and [Fenced] take and renew leases. Its zero value
+// is ready to use. All processes of a namespace must use the same Window, MaxLead, MaxSkew and
+// FirstWorkerID. The three spans are at most ten years each.
 type LeaseConfig struct {
 	// Window is how far ahead of use a lease reaches, and so how long the store may be unreachable,
 	// at the present rate of use, before a generator runs out of deltas. It is at least one unit. A
@@ -64,20 +64,20 @@ type LeaseConfig struct {
 }
 
 // Leased returns an assigner that leases worker IDs from a store. It prefers a worker ID that an
-// earlier holder has released, or has not renewed for two windows, and takes a new one if there
-// is none, or none without a quarantine. Expiry only decides when a worker ID is offered again;
-// the fence keeps two holders apart. Each claim and each renewal raises the fence and grants a
-// range of deltas that no other claim or renewal grants. Wrong clocks, pauses and delayed
-// messages do not change that. The algorithm follows timestamp oracles (Percolator, TiKV PD) and
-// segment allocation (Leaf, TinyId).
+// earlier holder has released, or has not renewed for two windows, and takes a new one if there is
+// none, or none without a quarantine. Expiry only decides when a worker ID is offered again; the
+// fence keeps two holders apart. Each claim and each renewal raises the fence and grants a range of
+// deltas that no other claim or renewal grants. Wrong clocks, pauses and delayed messages do not
+// change that. The algorithm follows timestamp oracles (Percolator, TiKV PD) and segment allocation
+// (Leaf, TinyId).
 //
 // Assign returns [ErrWorkersExhausted] when all worker IDs are held, and [ErrWorkerAheadOfClock]
 // when the fences of all free ones are more than MaxLead ahead of the clock. Both errors, and
 // [ErrQuarantined], have a method RetryAfter() time.Duration.
 //
-// The grant is [GuaranteeFenced], or [GuaranteeLossy] on a store that reports itself lossy or
-// has faults. On a lossy store, give each generator an assigner of its own: generators that
-// share one leave quarantine one after the other.
+// The grant is [GuaranteeFenced], or [GuaranteeLossy] on a store that reports itself lossy or has
+// faults. On a lossy store, give each generator an assigner of its own: generators that share one
+// leave quarantine one after the other.
 func Leased(store leasestore.Store, cfg LeaseConfig) Assigner { return newLeaser(store, cfg) }
 
 // Auto is [Leased] in the other order: it takes new worker IDs while they last, and then reuses
@@ -88,24 +88,24 @@ func Auto(store leasestore.Store, cfg LeaseConfig) Assigner {
 	return l
 }
 
-// Fenced returns an assigner that leases only the worker ID that source gives at each Assign. In
-// a pod of a StatefulSet whose name is in the environment variable POD_NAME:
+// Fenced returns an assigner that leases only the worker ID that source gives at each Assign. In a
+// pod of a StatefulSet whose name is in the environment variable POD_NAME:
 //
 //	numbers := assigner.Fenced(store, assigner.StatefulSet("POD_INDEX"), os.Getenv("POD_NAME"), assigner.LeaseConfig{})
 //
-// While another owner holds the worker ID, Assign returns [ErrWorkerInUse] with the other owner
-// and process. The same owner takes the worker ID over at once, and the fence keeps that safe.
-// owner must differ between processes that must not share the worker ID, and must stay the same
-// over restarts, such as a host name or an address.
+// While another owner holds the worker ID, Assign returns [ErrWorkerInUse] with the other owner and
+// process. The same owner takes the worker ID over at once, and the fence keeps that safe. owner
+// must differ between processes that must not share the worker ID, and must stay the same over
+// restarts, such as a host name or an address.
 //
-// The lease of source is neither renewed nor released, so its grant has to be
-// [GuaranteeDerived]: [Static], [Env], [IPv4Suffix], [IPSum], [Hostname] and [StatefulSet] suit.
-// With Fenced, two live processes for which they give the same number do not issue the same IDs.
+// The lease of source is neither renewed nor released, so its grant has to be [GuaranteeDerived]:
+// [Static], [Env], [IPv4Suffix], [IPSum], [Hostname] and [StatefulSet] suit. With Fenced, two live
+// processes for which they give the same number do not issue the same IDs.
 //
 // Two live processes with one owner are a mistake. Each takes the worker ID from the other until
-// one of them has lost it twice since it was last free; its Assign then returns [ErrWorkerInUse]
-// as long as the other process holds the worker ID. A second generator with one owner in one
-// process is rejected with the same error.
+// one of them has lost it twice since it was last free; its Assign then returns [ErrWorkerInUse] as
+// long as the other process holds the worker ID. A second generator with one owner in one process
+// is rejected with the same error.
 func Fenced(store leasestore.Store, source Assigner, owner string, cfg LeaseConfig) Assigner {
 	l := newLeaser(store, cfg)
 	l.config.Check(owner != "", "owner", `""`, "a name that differs between processes")

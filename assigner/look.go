@@ -33,8 +33,8 @@ func (b *bounds) isolation() time.Duration {
 }
 
 // exclusive returns how long after the start of a claim or renewal the row cannot have another
-// holder. The row expires after two windows by the store's clock, which starts later. Half a
-// window is held back, since clocks run at different speeds.
+// holder. The row expires after two windows by the store's clock, which starts later. Half a window
+// is held back, since clocks run at different speeds.
 func (t *terms) exclusive() time.Duration { return 3 * t.window() / 2 }
 
 // bounds is a look at both clocks, and the limits of fences that follow.
@@ -94,6 +94,6 @@ func (b *bounds) forgotten(fence int64) int64 {
 	return above(max(b.alloc.Delta(b.status.Now), fence), b.limits.quarantine(), b.limits.end)
 }
 
-// passed returns the first delta that Horizon does not take for past: a holder whose deltas all
-// lie below it issues no ID any more.
+// passed returns the first delta that Horizon does not take for past: a holder whose deltas all lie
+// below it issues no ID any more.
 func (b *bounds) passed() int64 { return b.alloc.Delta(b.status.Now.Add(-storecall.ClockBound)) }

@@ -259,8 +259,8 @@ func wantRetry(t *testing.T, err error, after time.Duration) {
 	}
 }
 
-// clocked gives an assigner on a memStore the store's clock, which the test moves, in place of
-// this host's.
+// clocked gives an assigner on a memStore the store's clock, which the test moves, in place of this
+// host's.
 func clocked(a Assigner) Assigner {
 	if l, ok := a.(*leaser); ok {
 		if store, ok := l.store.(interface{ memory() *memStore }); ok {

@@ -13,9 +13,9 @@ import (
 	"github.com/uidring/uidring/internal/storecall"
 )
 
-// loadMeta reads the meta row of the namespace, and creates it if it is missing. If that happens
-// in a wrong store, its worker IDs are in use elsewhere, so loadMeta logs a warning that names
-// the store.
+// loadMeta reads the meta row of the namespace, and creates it if it is missing. If that happens in
+// a wrong store, its worker IDs are in use elsewhere, so loadMeta logs a warning that names the
+// store.
 func (c *claim) loadMeta() (err error) {
 	if c.meta, err = c.store.LoadMeta(c.ctx); err != nil {
 		return fmt.Errorf("assigner: read the meta row: %w", err)

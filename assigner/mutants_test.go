@@ -28,8 +28,8 @@ func caught(t *testing.T, broken func(seed uint64) bool) {
 	t.Errorf("none of %d schedules shows that this rule is broken", bounded)
 }
 
-// Each mutant breaks one rule, and the simulation that finds nothing in the protocol as it is
-// finds a duplicate.
+// Each mutant breaks one rule, and the simulation that finds nothing in the protocol as it is finds
+// a duplicate.
 func TestSimulationCatchesAProtocolWith(t *testing.T) {
 	for name, sim := range map[string]simulation{
 		"no fence in the predicate": {matches: func(found, old leasestore.Row) bool { return found.Version == old.Version && found.Token == old.Token }},
@@ -145,8 +145,8 @@ func forget(w *simWorld) {
 }
 
 // loseRenewal is a failover that loses commits of the row whose holder is furthest ahead of the
-// clock, after it has used all deltas that it may. The holder starts again at once, or goes on
-// and is cut off.
+// clock, after it has used all deltas that it may. The holder starts again at once, or goes on and
+// is cut off.
 func loseRenewal(w *simWorld) {
 	h := slices.MaxFunc(w.holders, func(a, b *simHolder) int { return cmp.Compare(a.last-a.clock(), b.last-b.clock()) })
 	l, ok := h.lease.(*lease)
@@ -176,8 +176,8 @@ func loseRenewal(w *simWorld) {
 	}
 }
 
-// closeCopy has a copy of a process, in place of another, closed before it has issued an ID. If
-// the copy calls Invalidate first, it gives nothing back.
+// closeCopy has a copy of a process, in place of another, closed before it has issued an ID. If the
+// copy calls Invalidate first, it gives nothing back.
 func closeCopy(w *simWorld, invalidate bool) {
 	from, to := w.holders[w.rng.IntN(len(w.holders))], w.holders[w.rng.IntN(len(w.holders))]
 	original, ok := from.lease.(*lease)
@@ -219,8 +219,8 @@ func loseClaim(w *simWorld) {
 	}
 }
 
-// restore is a restore followed by a recovery whose lead covers the lost commits, including
-// commits of the meta row if whole is set.
+// restore is a restore followed by a recovery whose lead covers the lost commits, including commits
+// of the meta row if whole is set.
 func restore(w *simWorld, whole bool) {
 	var highest int64
 	for _, row := range w.store.rows {
@@ -251,8 +251,8 @@ func turnBack(w *simWorld, units int64) {
 	w.log("all clocks go back by %d", units)
 }
 
-// deleteRow deletes a row, unless a process that has not seen it counted may be about to create
-// it: that process could not notice.
+// deleteRow deletes a row, unless a process that has not seen it counted may be about to create it:
+// that process could not notice.
 func deleteRow(w *simWorld) {
 	worker := w.rng.Int64N(w.workers)
 	if w.store.creating[worker] > 0 || slices.ContainsFunc(w.holders, func(h *simHolder) bool { return h.lease == nil && h.counted <= worker }) {

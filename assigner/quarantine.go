@@ -9,8 +9,8 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-// passing is a temporary error of Assign, such as when all worker IDs are held. Generators look
-// for its method RetryAfter.
+// passing is a temporary error of Assign, such as when all worker IDs are held. Generators look for
+// its method RetryAfter.
 type passing struct {
 	error
 	after time.Duration
@@ -48,8 +48,8 @@ func (c *claim) suspicion(row leasestore.Row) string {
 
 // A quarantine holds back a lease that was claimed without a grant. It ends when its time has
 // passed by the store's clock and by both clocks of this host. Then all deltas that an earlier
-// holder may have been granted lie in the past. On a store that is not lossy this does not cover
-// a holder that ran further ahead of the clock than MaxLead.
+// holder may have been granted lie in the past. On a store that is not lossy this does not cover a
+// holder that ran further ahead of the clock than MaxLead.
 type quarantine struct {
 	began  instant
 	lasts  time.Duration
@@ -77,9 +77,9 @@ func (c *claim) keep(l *lease, err error) error {
 	return err
 }
 
-// pick removes and returns the first kept lease, of Fenced the first one of the reserved worker
-// ID, or nil. All kept leases have the domain of the claim: loadMeta has compared it with the
-// domain of the namespace.
+// pick removes and returns the first kept lease, of Fenced the first one of the reserved worker ID,
+// or nil. All kept leases have the domain of the claim: loadMeta has compared it with the domain of
+// the namespace.
 func (c *claim) pick() *lease {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 )
 
 // yieldAfter is the number of losses after which a Fenced assigner leaves its row to the other
-// process of the same owner, until the row is free or has expired. A restart causes one loss.
-// Two live processes take the row from each other in turns, and each takeover wastes a window of
+// process of the same owner, until the row is free or has expired. A restart causes one loss. Two
+// live processes take the row from each other in turns, and each takeover wastes a window of
 // deltas.
 const yieldAfter = 2
 
@@ -33,9 +33,9 @@ func (c *claim) taken(row leasestore.Row) error {
 	return nil
 }
 
-// fencedHere has the worker IDs that Fenced assigners claim or hold for generators of this
-// process, each with the terms of its lease. Without it, a second generator of the same owner
-// would take the row from the first in turns.
+// fencedHere has the worker IDs that Fenced assigners claim or hold for generators of this process,
+// each with the terms of its lease. Without it, a second generator of the same owner would take the
+// row from the first in turns.
 var fencedHere sync.Map
 
 type fencedKey struct {
@@ -44,8 +44,8 @@ type fencedKey struct {
 	owner     string
 }
 
-// reserve asks the source of Fenced for the worker ID, and enters it into fencedHere until
-// leave. It returns an error when a generator of this process has it for the same owner.
+// reserve asks the source of Fenced for the worker ID, and enters it into fencedHere until leave.
+// It returns an error when a generator of this process has it for the same owner.
 func (c *claim) reserve() error {
 	l, err := c.source.Assign(c.ctx, c.domain)
 	if err != nil {

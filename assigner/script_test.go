@@ -21,9 +21,8 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 
 // TestScripts runs the scripts in testdata. A paragraph is a case on a store of its own: a title
 // behind #, and commands behind >. Below a command the script has its error, and all rows and
-// leases that it has changed. Times are deltas, and random texts are named t1, t2 and so on.
-// Each case runs twice, since a claim tries rows in random order: with the rows in order, and
-// reversed.
+// leases that it has changed. Times are deltas, and random texts are named t1, t2 and so on. Each
+// case runs twice, since a claim tries rows in random order: with the rows in order, and reversed.
 //
 // These commands prepare a case, and their changes are not shown:
 //
@@ -36,10 +35,10 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	host mono=1020 wall=990         sets the clocks of the host, which otherwise follow the store
 //	on swap do / row 0 token=T; lose / refuse
 //
-// The last line configures the next three swaps of a row. The action of a swap is do, lose (it
-// is made, and the answer is lost), drop (it is not made, and there is no answer), hold (the
-// command arrive makes it) or refuse. The commands before the action run first. The other
-// operations are swap-meta, and status, load-meta, load and list, whose action is do or fail.
+// The last line configures the next three swaps of a row. The action of a swap is do, lose (it is
+// made, and the answer is lost), drop (it is not made, and there is no answer), hold (the command
+// arrive makes it) or refuse. The commands before the action run first. The other operations are
+// swap-meta, and status, load-meta, load and list, whose action is do or fail.
 //
 // These are the commands under test:
 //

@@ -9,8 +9,8 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-// A simHolder is a process with a generator. Each of its lives is a coroutine that stops
-// wherever something else may happen: between two steps, and on the way to the store and back.
+// A simHolder is a process with a generator. Each of its lives is a coroutine that stops wherever
+// something else may happen: between two steps, and on the way to the store and back.
 type simHolder struct {
 	w        *simWorld
 	id       int
@@ -120,8 +120,7 @@ func (h *simHolder) assign() {
 	h.w.log("holder %d: lease %d on worker %d, %d to %d", h.id, h.serial, h.grant.WorkerID, h.grant.First, h.grant.Limit)
 }
 
-// generate composes as demand and clock have it, and asks for more when half of the window is
-// used.
+// generate composes as demand and clock have it, and asks for more when half of the window is used.
 func (h *simHolder) generate() {
 	n := 1
 	switch {

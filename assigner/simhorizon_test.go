@@ -44,8 +44,8 @@ func (l simLink) List(ctx context.Context) (rows []leasestore.Row, err error) {
 	return rows, err
 }
 
-// belowHorizon reports a delta that Horizon has excluded, unless its lease had expired with all
-// its deltas in the past. A holder that has lost its row goes on up to its limit.
+// belowHorizon reports a delta that Horizon has excluded, unless its lease had expired with all its
+// deltas in the past. A holder that has lost its row goes on up to its limit.
 func (w *simWorld) belowHorizon(h *simHolder, worker, delta int64) {
 	excused := h.grant.Limit < w.past
 	if l, ok := h.lease.(*lease); ok && l.row.Token == w.store.rows[worker].Token {

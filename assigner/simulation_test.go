@@ -36,8 +36,8 @@ var simAlloc = func() *bitsalloc.Allocator {
 	return a
 }()
 
-// A simulation configures worlds. Its zero value, with defaults, runs the unchanged protocol on
-// a store that fails in every way that keeps acknowledged commits. Mutants change it.
+// A simulation configures worlds. Its zero value, with defaults, runs the unchanged protocol on a
+// store that fails in every way that keeps acknowledged commits. Mutants change it.
 type simulation struct {
 	matches  predicate
 	write    func(*simWorld, leasestore.Row) leasestore.Row
@@ -106,8 +106,8 @@ type simWorld struct {
 
 type slot struct{ worker, delta int64 }
 
-// A use is who has composed a delta, and in which era its grant was last proved; -1: not in the
-// era of the use.
+// A use is who has composed a delta, and in which era its grant was last proved; -1: not in the era
+// of the use.
 type use struct{ serial, era int }
 
 type fate int
@@ -395,8 +395,8 @@ func number(t *testing.T, variable string, otherwise uint64) uint64 {
 	return n
 }
 
-// firstSeed returns the seed of the first schedule of each test: UIDRING_SEED, or another
-// million on each day, UTC. It logs the seed, to repeat a failure with.
+// firstSeed returns the seed of the first schedule of each test: UIDRING_SEED, or another million
+// on each day, UTC. It logs the seed, to repeat a failure with.
 func firstSeed(t *testing.T) uint64 {
 	t.Helper()
 	first := number(t, "UIDRING_SEED", uint64(time.Now().Unix()/(24*60*60))*1_000_000)
@@ -404,8 +404,8 @@ func firstSeed(t *testing.T) uint64 {
 	return first
 }
 
-// seeds returns the seeds of the schedules that a test runs: n, or fewer where each takes
-// longer. UIDRING_SEEDS sets another number.
+// seeds returns the seeds of the schedules that a test runs: n, or fewer where each takes longer.
+// UIDRING_SEEDS sets another number.
 func seeds(t *testing.T, n int) (from, to uint64) {
 	t.Helper()
 	from = firstSeed(t)
@@ -460,8 +460,8 @@ func (w *simWorld) usable() (n int) {
 	return n
 }
 
-// starved runs a world with trouble, heals it, and returns how many holders get no lease
-// although there are worker IDs for them.
+// starved runs a world with trouble, heals it, and returns how many holders get no lease although
+// there are worker IDs for them.
 func starved(seed uint64, sim simulation) int {
 	w := newWorld(seed, sim)
 	defer w.close()

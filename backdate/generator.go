@@ -1,10 +1,10 @@
-// Package backdate issues unique IDs of past instants: for rows that get IDs later, an import
-// from another system, or events that are reported days after they happened.
+// Package backdate issues unique IDs of past instants: for rows that get IDs later, an import from
+// another system, or events that are reported days after they happened.
 //
-// A worker ID that was never given out has its whole past unused. New takes such a worker ID
-// from an assigner of package assigner, in any namespace that also serves package cached or
-// defaultgen, and issues IDs of it from the epoch to now. The fence of the lease proves that no
-// other generator has issued these IDs or ever will.
+// A worker ID that was never given out has its whole past unused. New takes such a worker ID from
+// an assigner of package assigner, in any namespace that also serves package cached or defaultgen,
+// and issues IDs of it from the epoch to now. The fence of the lease proves that no other generator
+// has issued these IDs or ever will.
 package backdate
 
 import (
@@ -36,8 +36,8 @@ var (
 	ErrUnitFull = errors.New("backdate: no ID left in the unit")
 )
 
-// A Config says how to make a Generator. All generators whose IDs meet in one table must agree
-// on Layout and Epoch.
+// A Config says how to make a Generator. All generators whose IDs meet in one table must agree on
+// Layout and Epoch.
 type Config struct {
 	Layout       bitsalloc.Layout // zero: [bitsalloc.Default]
 	Epoch        time.Time        // zero: [bitsalloc.DefaultEpoch]; instants before it have no ID
@@ -50,8 +50,8 @@ type Config struct {
 // A Generator issues IDs of the past. All methods may be called by any number of goroutines at
 // once. Its memory grows with the units of time that have IDs: an entry of a map for each.
 //
-// A Generator must not be copied with its process: two processes that run on from one snapshot
-// of a virtual machine issue the same IDs.
+// A Generator must not be copied with its process: two processes that run on from one snapshot of a
+// virtual machine issue the same IDs.
 type Generator struct {
 	alloc       *bitsalloc.Allocator
 	datacenter  int64
@@ -62,10 +62,10 @@ type Generator struct {
 	used map[int64]int64 // IDs issued by delta
 }
 
-// New takes a worker ID within ctx, which it uses for nothing else, and gives it back at once:
-// the next holder of the worker ID starts later than the span. So New uses up the past of one
-// worker ID each time, also after a crash, and never continues with an earlier one. It reports
-// all mistakes in cfg together. Other errors come from the assigner.
+// New takes a worker ID within ctx, which it uses for nothing else, and gives it back at once: the
+// next holder of the worker ID starts later than the span. So New uses up the past of one worker ID
+// each time, also after a crash, and never continues with an earlier one. It reports all mistakes
+// in cfg together. Other errors come from the assigner.
 func New(ctx context.Context, cfg Config) (*Generator, error) {
 	k, c := keeper.New(keeper.Settings{Layout: cfg.Layout, Epoch: cfg.Epoch, DatacenterID: cfg.DatacenterID, Assigner: cfg.Assigner,
 		Package: "backdate", Errors: keeper.Errors{InvalidConfig: ErrInvalidConfig, TimeExhausted: ErrInvalidConfig}})
@@ -119,8 +119,8 @@ func (g *Generator) Span() (first, last time.Time) {
 }
 
 // At returns an ID of the unit of time that contains t. Calls may come in any order of instants.
-// IDs of one unit rise in the order of calls until half of them are used. It returns
-// [ErrOutOfSpan] or [ErrUnitFull].
+// IDs of one unit rise in the order of calls until half of them are used. It returns [ErrOutOfSpan]
+// or [ErrUnitFull].
 func (g *Generator) At(t time.Time) (int64, error) {
 	delta := g.alloc.Delta(t)
 	if delta < g.first || delta > g.last {

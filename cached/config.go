@@ -12,8 +12,8 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-// ErrInvalidConfig is returned by [New] and [Config.Validate] for a mistake in the Config. The
-// text names every field that is wrong, the value given and the values allowed.
+// ErrInvalidConfig is returned by [New] and [Config.Validate] for a mistake in the Config. The text
+// names every field that is wrong, the value given and the values allowed.
 var ErrInvalidConfig = errors.New("cached: invalid config")
 
 // An EmptyPolicy decides how Next, Fill, Reserve and lanes treat an empty ring.
@@ -26,8 +26,7 @@ const (
 	Reject
 )
 
-// A Config says how to make a Generator. The zero value of each field but Assigner is its
-// default.
+// A Config says how to make a Generator. The zero value of each field but Assigner is its default.
 type Config struct {
 	// Layout sets the widths of the fields and the unit of time. Zero is [bitsalloc.Default],
 	// 28/5/17/13, the widths of the original with a datacenter field: until 2034, 8,192 IDs a
@@ -89,10 +88,10 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Trace holds funcs for rare events; each may be nil. The goroutine that meets the event calls
-// the func, under no lock, and waits for it. Several goroutines may call a func at once. An ID
-// that the ring has ready causes no call. A panic in a func is recovered and logged; a func must
-// not call runtime.Goexit.
+// Trace holds funcs for rare events; each may be nil. The goroutine that meets the event calls the
+// func, under no lock, and waits for it. Several goroutines may call a func at once. An ID that the
+// ring has ready causes no call. A panic in a func is recovered and logged; a func must not call
+// runtime.Goexit.
 type Trace struct {
 	// Padded is called after a padding pass, with the number of blocks that it put, at least one.
 	Padded func(blocks int)
@@ -118,8 +117,7 @@ func (cfg Config) Validate() error {
 	return err
 }
 
-// resolve fills in the defaults, and returns a Keeper that has not been started and all
-// mistakes.
+// resolve fills in the defaults, and returns a Keeper that has not been started and all mistakes.
 func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 	cfg.BoostPower = cmp.Or(cfg.BoostPower, 3)
 	cfg.PaddingFactor = cmp.Or(cfg.PaddingFactor, 50)

@@ -101,8 +101,7 @@ func FuzzConfig(f *testing.F) {
 	})
 }
 
-// anyWorker gives any number, with a fence that is out of the way: successors need not start
-// above.
+// anyWorker gives any number, with a fence that is out of the way: successors need not start above.
 func anyWorker(number int64) fakeassigner.AssignFunc {
 	return func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
 		return assigner.Grant{WorkerID: number, First: 1, Limit: assigner.Unlimited - 1, Guarantee: assigner.GuaranteeFenced}, nil

@@ -12,14 +12,14 @@ import (
 	"github.com/uidring/uidring/ringbuffer"
 )
 
-// A Generator issues IDs. All methods may be called by any number of goroutines at once. Make
-// one per process with [New], share it, and Close it at the end.
+// A Generator issues IDs. All methods may be called by any number of goroutines at once. Make one
+// per process with [New], share it, and Close it at the end.
 //
 // For one ID in a request, call NextContext, or NextIDContext for a [uidring.ID] in place of an
-// int64: they wait while the store of worker IDs is out of reach. Next and NextID return an
-// error instead; use them where a caller must not wait, or retries by itself. For the rows of a
-// batch, call Fill; for a range of consecutive IDs, such as the lines of an order, Reserve. A
-// goroutine that takes millions of IDs one by one takes them from a Lane.
+// int64: they wait while the store of worker IDs is out of reach. Next and NextID return an error
+// instead; use them where a caller must not wait, or retries by itself. For the rows of a batch,
+// call Fill; for a range of consecutive IDs, such as the lines of an order, Reserve. A goroutine
+// that takes millions of IDs one by one takes them from a Lane.
 type Generator struct {
 	ring *ringbuffer.Ring
 
@@ -58,16 +58,16 @@ func New(cfg Config) (*Generator, error) {
 }
 
 // NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and fills the ring
-// before it returns. With an unfenced worker ID that comes back after a restart it first waits
-// for Config.MaxAhead, unless AllowReuse is set: an earlier process may have used the units of
-// that time. It does not use ctx afterwards. It reports all mistakes in cfg together, as
+// before it returns. With an unfenced worker ID that comes back after a restart it first waits for
+// Config.MaxAhead, unless AllowReuse is set: an earlier process may have used the units of that
+// time. It does not use ctx afterwards. It reports all mistakes in cfg together, as
 // [ErrInvalidConfig], [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]. Other errors come from
 // the assigner, such as [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse].
 //
-// Some errors of an assigner pass: [assigner.ErrQuarantined], [assigner.ErrWorkerAheadOfClock],
-// and [assigner.ErrWorkersExhausted] when worker IDs are reused. They have a method RetryAfter()
-// time.Duration. NewContext repeats after that time, and while the store does not answer. When
-// ctx ends before that, it returns both errors, at once if it has a deadline that is too early.
+// Some errors of an assigner pass: [assigner.ErrQuarantined], [assigner.ErrWorkerAheadOfClock], and
+// [assigner.ErrWorkersExhausted] when worker IDs are reused. They have a method RetryAfter()
+// time.Duration. NewContext repeats after that time, and while the store does not answer. When ctx
+// ends before that, it returns both errors, at once if it has a deadline that is too early.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	cfg, k, err := cfg.resolve()
 	if err != nil {
@@ -104,23 +104,23 @@ func start(ctx context.Context, cfg Config, k *keeper.Keeper) (*Generator, error
 // Parse returns the fields of an ID of this layout and epoch; see [bitsalloc.Allocator.Parse].
 func (g *Generator) Parse(id int64) (bitsalloc.Fields, error) { return g.alloc.Parse(id) }
 
-// WorkerID returns the worker ID of the blocks that the generator composes now. It changes when
-// the generator loses its worker ID and takes another.
+// WorkerID returns the worker ID of the blocks that the generator composes now. It changes when the
+// generator loses its worker ID and takes another.
 func (g *Generator) WorkerID() int64 { return g.keeper.Latest().WorkerID }
 
 // Invalidate drops the prepared IDs and takes another worker ID from the assigner, in the
 // background. Call it after this process has been resumed from a snapshot: its copy may still be
 // issuing the same IDs. Until the generator has the worker ID, Next returns ErrLeaseExhausted.
 // Invalidate does not release the old worker ID. It does not help with derived and sticky worker
-// IDs: the assigner would return the same number. With an unfenced worker ID that comes back
-// after a restart, the generator goes on MaxAhead ahead of the clock, so callers may get
-// ErrTooFarAhead for up to a unit.
+// IDs: the assigner would return the same number. With an unfenced worker ID that comes back after
+// a restart, the generator goes on MaxAhead ahead of the clock, so callers may get ErrTooFarAhead
+// for up to a unit.
 func (g *Generator) Invalidate() { g.keeper.Invalidate() }
 
-// Close ends the generator and releases the worker ID, within AssignTimeout if the assigner
-// obeys its context. It drops the prepared IDs and waits for the generator's goroutines. After
-// it, and in calls that wait, callers get ErrClosed. Close returns the error of the release, and
-// the same error when called again. A func of Trace must not call it.
+// Close ends the generator and releases the worker ID, within AssignTimeout if the assigner obeys
+// its context. It drops the prepared IDs and waits for the generator's goroutines. After it, and in
+// calls that wait, callers get ErrClosed. Close returns the error of the release, and the same
+// error when called again. A func of Trace must not call it.
 func (g *Generator) Close() error {
 	return g.closer.Close(func() error {
 		g.path.Filled.Wake()
@@ -129,36 +129,35 @@ func (g *Generator) Close() error {
 	})
 }
 
-// deltas returns, after waiting for a padding pass in progress, the delta of the newest block,
-// and the delta of which IDs are issued now, or of the clock if that is ahead: an idle generator
-// goes on from the clock.
+// deltas returns, after waiting for a padding pass in progress, the delta of the newest block, and
+// the delta of which IDs are issued now, or of the clock if that is ahead: an idle generator goes
+// on from the clock.
 func (g *Generator) deltas() (used, position int64) {
 	g.running.Lock()
 	defer g.running.Unlock()
 	return g.lastSecond, max(g.begun(), g.alloc.Delta(g.now()))
 }
 
-// begun returns the delta of the oldest block in the ring, or the next delta if the ring is
-// empty. If deltas were skipped in between it is too high, but not above the clock or the first
-// delta of the grant. The caller holds running.
+// begun returns the delta of the oldest block in the ring, or the next delta if the ring is empty.
+// If deltas were skipped in between it is too high, but not above the clock or the first delta of
+// the grant. The caller holds running.
 func (g *Generator) begun() int64 {
 	blocks := g.ring.Slots() - g.ring.Free()
 	return g.lastSecond - int64(blocks) + 1
 }
 
-// oldest returns the delta that begins after cut: neither the ring nor a lane has an older ID
-// that it may issue.
+// oldest returns the delta that begins after cut: neither the ring nor a lane has an older ID that
+// it may issue.
 func (g *Generator) oldest() int64 {
 	g.running.Lock() // a padding pass raises cut before it retires the IDs of the ring
 	defer g.running.Unlock()
 	return g.deltaOf(g.cut.Load() + 1)
 }
 
-// ended drops the prepared IDs. It first waits for a padding pass that may still use the worker
-// ID; later passes see that the lease is withdrawn. It returns the highest delta of which takers
-// have an ID, or the one below it if they have none of that: only the retirement of a block
-// tells how much takers have left of it, since they go on meanwhile. A block that a lane has is
-// issued.
+// ended drops the prepared IDs. It first waits for a padding pass that may still use the worker ID;
+// later passes see that the lease is withdrawn. It returns the highest delta of which takers have
+// an ID, or the one below it if they have none of that: only the retirement of a block tells how
+// much takers have left of it, since they go on meanwhile. A block that a lane has is issued.
 func (g *Generator) ended() (issued int64) {
 	g.running.Lock()
 	defer g.running.Unlock()

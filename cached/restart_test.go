@@ -35,8 +35,8 @@ func reused() *fakeassigner.Assigner {
 	}}
 }
 
-// The layout of the second generator composes the same bits, but the registry of the process
-// takes it for another one, as if the first generator were in a process that was killed.
+// The layout of the second generator composes the same bits, but the registry of the process takes
+// it for another one, as if the first generator were in a process that was killed.
 func TestNewWaitsForMaxAheadWithUnfencedReusedWorkerID(t *testing.T) {
 	for _, ahead := range []time.Duration{time.Second, 2500 * time.Millisecond, time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -71,8 +71,8 @@ func TestNewWaitsForMaxAheadWithUnfencedReusedWorkerID(t *testing.T) {
 	}
 }
 
-// A generator that has issued IDs does not stop for MaxAhead: it skips the deltas that an
-// earlier process with the same worker ID may have used.
+// A generator that has issued IDs does not stop for MaxAhead: it skips the deltas that an earlier
+// process with the same worker ID may have used.
 func TestUnfencedWorkerIDAfterInvalidateBeginsMaxAheadAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
@@ -97,9 +97,9 @@ func TestUnfencedWorkerIDAfterInvalidateBeginsMaxAheadAhead(t *testing.T) {
 	})
 }
 
-// TestFailoverRepeatsNoID issues the IDs of a full ring and loses the store. The copy that
-// replaces the store is older: only a generator with a small ring had used it. Its quarantine
-// must cover the large ring all the same.
+// TestFailoverRepeatsNoID issues the IDs of a full ring and loses the store. The copy that replaces
+// the store is older: only a generator with a small ring had used it. Its quarantine must cover the
+// large ring all the same.
 func TestFailoverRepeatsNoID(t *testing.T) {
 	for _, boost := range []int{3, 8} {
 		synctest.Test(t, func(t *testing.T) {

@@ -33,8 +33,7 @@ type block struct {
 	maxAge      time.Duration // since then
 }
 
-// New checks cfg, reports all mistakes at once, and begins to fetch IDs. It does not wait for
-// them.
+// New checks cfg, reports all mistakes at once, and begins to fetch IDs. It does not wait for them.
 func New(cfg Config) (*Client, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
@@ -114,8 +113,8 @@ func (c *Client) NextContext(ctx context.Context) (int64, error) {
 	return id, err
 }
 
-// Close drops the IDs in memory, ends the requests under way, and waits for their end. Calls
-// that wait, and later ones, return ErrClosed. Close may be called again. It returns nil.
+// Close drops the IDs in memory, ends the requests under way, and waits for their end. Calls that
+// wait, and later ones, return ErrClosed. Close may be called again. It returns nil.
 func (c *Client) Close() error {
 	c.cancel()
 	c.group.Wait()
@@ -149,8 +148,7 @@ func (c *Client) wakePrefetch() {
 	}
 }
 
-// rejection returns the rejection of the first server if all servers reject the request, else
-// nil.
+// rejection returns the rejection of the first server if all servers reject the request, else nil.
 func (c *Client) rejection() *ProblemError {
 	for _, s := range c.servers {
 		if p, ok := s.err.(*ProblemError); !ok || !p.rejects() {

@@ -18,8 +18,8 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// A network is the servers a, b and so on, as a RoundTripper for bubbles of synctest. The tests
-// of cmd/uidring have clients meet real servers.
+// A network is the servers a, b and so on, as a RoundTripper for bubbles of synctest. The tests of
+// cmd/uidring have clients meet real servers.
 type network struct {
 	mu     sync.Mutex
 	next   int64

@@ -13,20 +13,19 @@
 //
 // # Servers
 //
-// Well servers take turns, so that they share the load. A server has at most one request under
-// way. If it takes longer than 100 ms, the client asks another server, too, and uses both
-// answers.
+// Well servers take turns, so that they share the load. A server has at most one request under way.
+// If it takes longer than 100 ms, the client asks another server, too, and uses both answers.
 //
 // After a failed request or a timeout the client sends the server no request for half a second.
-// Each further failure doubles the pause, up to 30 s, and a Retry-After of the server lengthens
-// it. While no server is well, no pause is longer than 1 s, except for Retry-After. After a
-// pause one request tries the server beside the others, so that no call waits for it.
+// Each further failure doubles the pause, up to 30 s, and a Retry-After of the server lengthens it.
+// While no server is well, no pause is longer than 1 s, except for Retry-After. After a pause one
+// request tries the server beside the others, so that no call waits for it.
 //
 // # Order
 //
-// The IDs of a batch increase. Batches of several servers are ordered only roughly by time, and
-// an ID is up to [Config.MaxAge] older than the call that returns it, or less if its server
-// allows less.
+// The IDs of a batch increase. Batches of several servers are ordered only roughly by time, and an
+// ID is up to [Config.MaxAge] older than the call that returns it, or less if its server allows
+// less.
 //
 // # Copies of a process
 //

@@ -71,8 +71,7 @@ func (c *Client) maxAge(h http.Header) (time.Duration, error) {
 	return min(c.cfg.MaxAge, time.Duration(seconds)*time.Second), err
 }
 
-// problem returns the error for an answer without IDs. Proxies answer without a problem
-// document.
+// problem returns the error for an answer without IDs. Proxies answer without a problem document.
 func problem(server string, answer *http.Response, body []byte) *ProblemError {
 	p := &ProblemError{Title: http.StatusText(answer.StatusCode)}
 	_ = json.Unmarshal(body, p) // the status alone is an error, too

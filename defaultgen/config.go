@@ -11,8 +11,8 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-// ErrInvalidConfig is returned by [New] and [Config.Validate] for a mistake in the Config. The
-// text names every field that is wrong, the value given and the values allowed.
+// ErrInvalidConfig is returned by [New] and [Config.Validate] for a mistake in the Config. The text
+// names every field that is wrong, the value given and the values allowed.
 var ErrInvalidConfig = errors.New("defaultgen: invalid config")
 
 // A ClockBackPolicy decides how the generator treats a clock that is behind the last ID.
@@ -30,9 +30,9 @@ const (
 	GoOn
 )
 
-// A SequenceStart decides with which sequence number a unit begins. If all units began with 0
-// and had few IDs, most IDs would be multiples of a power of two, and sharding by ID modulo an
-// even number would leave shards empty.
+// A SequenceStart decides with which sequence number a unit begins. If all units began with 0 and
+// had few IDs, most IDs would be multiples of a power of two, and sharding by ID modulo an even
+// number would leave shards empty.
 type SequenceStart int
 
 const (
@@ -48,8 +48,7 @@ const (
 	Zero
 )
 
-// A Config says how to make a Generator. The zero value of each field but Assigner is its
-// default.
+// A Config says how to make a Generator. The zero value of each field but Assigner is its default.
 type Config struct {
 	// Layout sets the widths of the fields and the unit of time. Zero is [bitsalloc.Default],
 	// 28/5/17/13, the widths of the original with a datacenter field: until 2034, 8,192 IDs a
@@ -94,9 +93,9 @@ type Config struct {
 	Now func() time.Time
 }
 
-// Trace holds funcs for rare events; each may be nil. The goroutine that meets the event calls
-// the func, under no lock, and waits for it. Several goroutines may call a func at once. A panic
-// in a func is recovered and logged.
+// Trace holds funcs for rare events; each may be nil. The goroutine that meets the event calls the
+// func, under no lock, and waits for it. Several goroutines may call a func at once. A panic in a
+// func is recovered and logged.
 type Trace struct {
 	// TakeRejected is called when a method that issues IDs returns an error other than ErrClosed.
 	TakeRejected func(err error)

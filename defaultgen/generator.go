@@ -11,13 +11,13 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-// A Generator issues IDs. All methods may be called by any number of goroutines at once. Make
-// one per process with [New], share it, and Close it at the end.
+// A Generator issues IDs. All methods may be called by any number of goroutines at once. Make one
+// per process with [New], share it, and Close it at the end.
 //
 // For one ID in a request, call NextContext, or NextIDContext for a [uidring.ID] in place of an
-// int64: they wait for the next unit when the IDs of this one are used up, and while the store
-// of worker IDs is out of reach. Next and NextID return an error instead; use them where a
-// caller must not wait, or retries by itself. For the rows of a batch, call Fill.
+// int64: they wait for the next unit when the IDs of this one are used up, and while the store of
+// worker IDs is out of reach. Next and NextID return an error instead; use them where a caller must
+// not wait, or retries by itself. For the rows of a batch, call Fill.
 type Generator struct {
 	cfg    Config
 	alloc  *bitsalloc.Allocator
@@ -41,15 +41,15 @@ func New(cfg Config) (*Generator, error) {
 }
 
 // NewContext makes a Generator: it checks cfg and takes a worker ID within ctx. If an earlier
-// process may have used the worker ID in the current unit of time, it waits for the next unit.
-// It does not use ctx afterwards. It reports all mistakes in cfg together, as
-// [ErrInvalidConfig], [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]. Other errors come from
-// the assigner, such as [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse].
+// process may have used the worker ID in the current unit of time, it waits for the next unit. It
+// does not use ctx afterwards. It reports all mistakes in cfg together, as [ErrInvalidConfig],
+// [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]. Other errors come from the assigner, such as
+// [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse].
 //
-// Some errors of an assigner pass: [assigner.ErrQuarantined], [assigner.ErrWorkerAheadOfClock],
-// and [assigner.ErrWorkersExhausted] when worker IDs are reused. They have a method RetryAfter()
-// time.Duration. NewContext repeats after that time, and while the store does not answer. When
-// ctx ends before that, it returns both errors, at once if it has a deadline that is too early.
+// Some errors of an assigner pass: [assigner.ErrQuarantined], [assigner.ErrWorkerAheadOfClock], and
+// [assigner.ErrWorkersExhausted] when worker IDs are reused. They have a method RetryAfter()
+// time.Duration. NewContext repeats after that time, and while the store does not answer. When ctx
+// ends before that, it returns both errors, at once if it has a deadline that is too early.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	k, err := cfg.resolve()
 	if err != nil {
@@ -58,9 +58,9 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	return start(ctx, cfg, k, cfg.Now == nil)
 }
 
-// start makes a Generator of a Config that is resolved. carried means that cfg.Now keeps the
-// pace of the monotonic clock except for steps, like the system clock. Then it need not be read
-// for every ID.
+// start makes a Generator of a Config that is resolved. carried means that cfg.Now keeps the pace
+// of the monotonic clock except for steps, like the system clock. Then it need not be read for
+// every ID.
 func start(ctx context.Context, cfg Config, k *keeper.Keeper, carried bool) (*Generator, error) {
 	g := &Generator{cfg: cfg, alloc: k.Alloc, keeper: k, closer: generator.NewCloser()}
 	unitZero := &unit{last: k.Alloc.MaxSequence()}
@@ -96,14 +96,13 @@ func (g *Generator) WorkerID() int64 { return g.keeper.Latest().WorkerID }
 // IDs: the assigner would return the same number.
 func (g *Generator) Invalidate() { g.keeper.Invalidate() }
 
-// Close ends the generator and releases the worker ID, within AssignTimeout if the assigner
-// obeys its context. After it, and in calls that wait, callers get ErrClosed. Close returns the
-// error of the release, and the same error when called again. A func of Trace must not call it.
+// Close ends the generator and releases the worker ID, within AssignTimeout if the assigner obeys
+// its context. After it, and in calls that wait, callers get ErrClosed. Close returns the error of
+// the release, and the same error when called again. A func of Trace must not call it.
 func (g *Generator) Close() error { return g.closer.Close(g.keeper.Close) }
 
-// now reads the clock. Under GoOn the clock goes on from the highest reading that the grant
-// covers. A reading that is wrong by years is beyond the grant: it leads to no ID and is not
-// kept.
+// now reads the clock. Under GoOn the clock goes on from the highest reading that the grant covers.
+// A reading that is wrong by years is beyond the grant: it leads to no ID and is not kept.
 func (g *Generator) now(grant *keeper.Grant) reading {
 	r := g.clock.now()
 	if g.clock.goOn && g.alloc.Delta(r.time) <= grant.Limit {

@@ -15,12 +15,11 @@ import (
 	"github.com/uidring/uidring/internal/test/gentest"
 )
 
-// heartbeat is the time between two renewals when nothing else calls for one, and minute is
-// longer.
+// heartbeat is the time between two renewals when nothing else calls for one, and minute is longer.
 const heartbeat, minute = 45 * time.Second, time.Minute
 
-// losing is a store whose leases are lost at the first renewal. It gives the worker IDs from
-// 1,000 down: a smaller worker ID makes it hard to keep IDs increasing.
+// losing is a store whose leases are lost at the first renewal. It gives the worker IDs from 1,000
+// down: a smaller worker ID makes it hard to keep IDs increasing.
 func losing() *fakeassigner.Assigner {
 	return &fakeassigner.Assigner{
 		OnAssign: func(_ context.Context, nth int, _ assigner.Domain) (assigner.Grant, error) {
@@ -30,8 +29,7 @@ func losing() *fakeassigner.Assigner {
 	}
 }
 
-// From the half of the grant on, the generator asks for more, once, and beyond the grant at
-// once.
+// From the half of the grant on, the generator asks for more, once, and beyond the grant at once.
 func TestGrantIsExtendedFromItsHalfOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var by atomic.Int64
@@ -78,8 +76,8 @@ func TestLossIsNoStepBackOfTheClock(t *testing.T) {
 	}
 }
 
-// A renewal moves an idle generator on to the unit before the clock's, never back, and not again
-// to a unit of which it has issued IDs. Readings beyond the grant or the layout do not count.
+// A renewal moves an idle generator on to the unit before the clock's, never back, and not again to
+// a unit of which it has issued IDs. Readings beyond the grant or the layout do not count.
 func TestRenewalMovesAnIdleGeneratorOn(t *testing.T) {
 	for bits, beyond := range map[uint8]time.Duration{28: time.Hour, 6: 10 * time.Minute} { // of the grant, of the layout
 		synctest.Test(t, func(t *testing.T) {

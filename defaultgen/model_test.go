@@ -68,8 +68,7 @@ func (m *model) next(now time.Time) (delta, sequence int64, err error) {
 	return current, starts[m.cfg.SequenceStart], nil
 }
 
-// checkID compares an ID with the prediction of the model, and checks the properties of every
-// ID.
+// checkID compares an ID with the prediction of the model, and checks the properties of every ID.
 func (m *model) checkID(t *testing.T, g *defaultgen.Generator, id int64, now time.Time) {
 	t.Helper()
 	delta, sequence, err := m.next(now)
@@ -89,8 +88,8 @@ func (m *model) checkID(t *testing.T, g *defaultgen.Generator, id int64, now tim
 	m.delta, m.sequence = f.Delta, f.Sequence
 }
 
-// checkError compares an error with the prediction of the model, and asks that no ID comes with
-// it; waited is whether it may come from waiting.
+// checkError compares an error with the prediction of the model, and asks that no ID comes with it;
+// waited is whether it may come from waiting.
 func (m *model) checkError(t *testing.T, id int64, err error, now time.Time, waited bool) {
 	t.Helper()
 	if id != 0 {
@@ -109,8 +108,8 @@ func (m *model) checkError(t *testing.T, id int64, err error, now time.Time, wai
 	}
 }
 
-// checkWait calls NextContext while the user's clock stands still at reading, which only the
-// clock that GoOn carries on does not mind.
+// checkWait calls NextContext while the user's clock stands still at reading, which only the clock
+// that GoOn carries on does not mind.
 func (m *model) checkWait(t *testing.T, g *defaultgen.Generator, reading time.Time) {
 	t.Helper()
 	now := m.read(reading)
@@ -131,8 +130,8 @@ func (m *model) checkWait(t *testing.T, g *defaultgen.Generator, reading time.Ti
 	m.checkID(t, g, id, now)
 }
 
-// play drives a generator and its model through a script: pairs of an action and a size. It runs
-// in a bubble.
+// play drives a generator and its model through a script: pairs of an action and a size. It runs in
+// a bubble.
 func play(t *testing.T, cfg defaultgen.Config, script []byte) {
 	g, clock := onFakeClock(t, cfg)
 	cfg.Epoch = g.Stats().Expires.Add(-cfg.Layout.Unit << cfg.Layout.DeltaBits)

@@ -16,8 +16,8 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// The results of each policy for one caller are in the model. These are the waits of
-// NextContext, and readings that the model does not have.
+// The results of each policy for one caller are in the model. These are the waits of NextContext,
+// and readings that the model does not have.
 
 // TestNextContextFollowsTheClock steps the clock again while NextContext waits.
 func TestNextContextFollowsTheClock(t *testing.T) {
@@ -43,8 +43,8 @@ func TestNextContextFollowsTheClock(t *testing.T) {
 	}
 }
 
-// A single absurd reading, such as the zero Time of a clock that failed, must not derail the
-// clock that is carried on.
+// A single absurd reading, such as the zero Time of a clock that failed, must not derail the clock
+// that is carried on.
 func TestGoOnSurvivesAbsurdReadings(t *testing.T) {
 	for _, absurd := range []time.Time{{}, time.Unix(-1<<62, 0), gentest.Start.AddDate(100, 0, 0), time.Date(9999, time.January, 1, 0, 0, 0, 0, time.UTC)} {
 		synctest.Test(t, func(t *testing.T) {
@@ -68,10 +68,10 @@ func TestGoOnSurvivesAbsurdReadings(t *testing.T) {
 	}
 }
 
-// TestWorkerThatStartsAheadOfTheClock has a worker ID that may be used from an hour ahead on.
-// GoOn begins there at once, and goes on at the usual pace; Fail leaves it to the clock. The
-// units before are of an earlier holder, which may be ahead: a renewal must not enter one under
-// the new lease.
+// TestWorkerThatStartsAheadOfTheClock has a worker ID that may be used from an hour ahead on. GoOn
+// begins there at once, and goes on at the usual pace; Fail leaves it to the clock. The units
+// before are of an earlier holder, which may be ahead: a renewal must not enter one under the new
+// lease.
 func TestWorkerThatStartsAheadOfTheClock(t *testing.T) {
 	for policy := range defaultgen.GoOn + 1 {
 		synctest.Test(t, func(t *testing.T) {
@@ -110,8 +110,8 @@ func TestGoOnStaysInTheLastUnitOfTheGrant(t *testing.T) {
 	})
 }
 
-// The clock is read once to see that the unit is used up, and once to see how long to wait. When
-// a unit begins in between, that one must not be slept through.
+// The clock is read once to see that the unit is used up, and once to see how long to wait. When a
+// unit begins in between, that one must not be slept through.
 func TestNextContextSkipsNoUnitThatBeginsWhileItLooks(t *testing.T) {
 	for nth := range 2 {
 		synctest.Test(t, func(t *testing.T) {

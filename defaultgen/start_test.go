@@ -15,8 +15,8 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// New waits for the next unit if an earlier process may have used this one. It waits neither for
-// a fresh worker ID nor for a fence that has begun, and no longer than a unit.
+// New waits for the next unit if an earlier process may have used this one. It waits neither for a
+// fresh worker ID nor for a fence that has begun, and no longer than a unit.
 func TestNewWaitsForTheFirstUnitUpToOneUnit(t *testing.T) {
 	fence := func(ahead int64) assigner.Assigner {
 		return &fakeassigner.Assigner{OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
@@ -88,8 +88,8 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// A real process with a static worker ID is killed as soon as it has printed IDs, and started
-// again within the same second.
+// A real process with a static worker ID is killed as soon as it has printed IDs, and started again
+// within the same second.
 func TestProcessThatIsKilledAndRestartedRepeatsNoID(t *testing.T) {
 	gentest.RestartsIncrease(t, 3, 100)
 }

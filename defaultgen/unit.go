@@ -10,9 +10,9 @@ import (
 // A unit is one unit of time under one lease, and the IDs that are left of it.
 //
 // A take is one add to next. It gives each number up to last to one caller; an add beyond last
-// finds no ID. The generator closes a unit before it stores the next one, and never reuses a
-// unit. So a take from an old unit finds no ID, and all successful takes from a unit precede the
-// takes from a later unit.
+// finds no ID. The generator closes a unit before it stores the next one, and never reuses a unit.
+// So a take from an old unit finds no ID, and all successful takes from a unit precede the takes
+// from a later unit.
 type unit struct {
 	delta      int64
 	base       int64 // the ID with sequence number 0
@@ -47,8 +47,8 @@ func (u *unit) add(n int64) (first, got int64) {
 // was, or more than last if takes went beyond the unit.
 func (u *unit) close() int64 { return u.next.Swap(u.last+1) - 1 }
 
-// enter makes delta the current unit under grant and returns it, or nil when another unit or
-// grant has become current since u and grant were loaded.
+// enter makes delta the current unit under grant and returns it, or nil when another unit or grant
+// has become current since u and grant were loaded.
 //
 // The mutex excludes endUnit and deltas, which the keeper calls after it has changed the lease:
 // they see the unit that was entered under the old lease, or enter sees the new lease.
@@ -67,8 +67,8 @@ func (g *Generator) enter(u *unit, grant *keeper.Grant, delta int64) *unit {
 	return next
 }
 
-// endUnit closes the current unit: no ID is issued under its lease when it returns. It returns
-// the highest delta of which an ID may have been issued.
+// endUnit closes the current unit: no ID is issued under its lease when it returns. It returns the
+// highest delta of which an ID may have been issued.
 func (g *Generator) endUnit() (issued int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -6,9 +6,9 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// Worker returns an assigner that gives each generator the same worker ID, from its first unit
-// of time on. It remembers nothing: generators of different tests, and of one, may issue equal
-// IDs. Assign returns [assigner.ErrWorkerOutOfRange] if the layout has no such worker ID.
+// Worker returns an assigner that gives each generator the same worker ID, from its first unit of
+// time on. It remembers nothing: generators of different tests, and of one, may issue equal IDs.
+// Assign returns [assigner.ErrWorkerOutOfRange] if the layout has no such worker ID.
 func Worker(workerID int64) assigner.Assigner { return worker(workerID) }
 
 type worker int64

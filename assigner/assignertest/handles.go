@@ -47,8 +47,8 @@ func sameRow(a, b leasestore.Row) bool {
 	return equal && a == b
 }
 
-// wantRow compares a row in the store with the row that was written, except for Expires, which
-// the store sets.
+// wantRow compares a row in the store with the row that was written, except for Expires, which the
+// store sets.
 func wantRow(t *testing.T, s leasestore.Store, want leasestore.Row) {
 	t.Helper()
 	got := load(t, s, want.WorkerID)

@@ -48,8 +48,8 @@ func firstStarts(t *testing.T, n namespace) {
 	}
 }
 
-// nextHolders has three holders take one row: after a release, right above the last delta in
-// use, and after an expiry that the holder does not notice.
+// nextHolders has three holders take one row: after a release, right above the last delta in use,
+// and after an expiry that the holder does not notice.
 func nextHolders(t *testing.T, n namespace) {
 	s := n.Handle()
 	first := assign(t, n.leased("first"))
@@ -148,8 +148,8 @@ func failsSoon(t *testing.T, what string, f func(context.Context) error) error {
 	return err
 }
 
-// insist calls f until it succeeds, as a generator does: a connection that an outage has cut
-// fails once more. It ends the test if f does not succeed.
+// insist calls f until it succeeds, as a generator does: a connection that an outage has cut fails
+// once more. It ends the test if f does not succeed.
 func insist(t *testing.T, what string, f func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := bounded(t)

@@ -65,9 +65,8 @@ func nothingAtFirst(t *testing.T, n namespace) {
 	nothing()
 }
 
-// rowsAsWritten writes the largest numbers and the longest texts that a store must keep, and
-// swaps all rows for equal ones: a database may count a row as changed only when its values
-// differ.
+// rowsAsWritten writes the largest numbers and the longest texts that a store must keep, and swaps
+// all rows for equal ones: a database may count a row as changed only when its values differ.
 func rowsAsWritten(t *testing.T, n namespace) {
 	s := n.Handle()
 	token, identity := strings.Repeat("aZ09+/=_", 8), strings.Repeat("é", 128)
@@ -183,8 +182,8 @@ func expiry(t *testing.T, n namespace) {
 	}
 }
 
-// listed creates pairs of rows, of which one has expired. List returns all of them, and Expired
-// as many expired ones as the caller asks for.
+// listed creates pairs of rows, of which one has expired. List returns all of them, and Expired as
+// many expired ones as the caller asks for.
 func listed(t *testing.T, n namespace) {
 	s, other := n.Handle(), n.Handle()
 	const pairs, soon = 12, 2 * time.Minute
@@ -222,8 +221,8 @@ func listed(t *testing.T, n namespace) {
 	}
 }
 
-// seenFollowsWrites checks Status.Seen: a store without a clock returns the time of the last
-// write, and a store with a clock returns zero, always. A store may round Seen to a second.
+// seenFollowsWrites checks Status.Seen: a store without a clock returns the time of the last write,
+// and a store with a clock returns zero, always. A store may round Seen to a second.
 func seenFollowsWrites(t *testing.T, n namespace) {
 	writer, reader := n.Handle(), n.Handle()
 	row, meta := sampleRow(1), sampleMeta()
@@ -247,8 +246,8 @@ func seenFollowsWrites(t *testing.T, n namespace) {
 	}
 }
 
-// textWhole writes texts that are too long for some stores, or are not UTF-8. A store that
-// changes a text could make two owners or two tokens equal.
+// textWhole writes texts that are too long for some stores, or are not UTF-8. A store that changes
+// a text could make two owners or two tokens equal.
 func textWhole(t *testing.T, n namespace) {
 	s, row, meta := n.Handle(), sampleRow(12), sampleMeta()
 	create(t, s, row)

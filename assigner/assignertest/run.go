@@ -14,8 +14,8 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// An AssignerFixture is an empty store under test, on which no worker ID was taken and no domain
-// is pinned. Every case opens one of its own.
+// An AssignerFixture is an empty store under test, on which no worker ID was taken and no domain is
+// pinned. Every case opens one of its own.
 type AssignerFixture struct {
 	// Assigner returns a new assigner on the store, as another process would build it. Different
 	// holders must get different worker IDs; the same holder may get the same worker ID again. With
@@ -30,9 +30,9 @@ type AssignerFixture struct {
 	Pinned bool
 }
 
-// Run checks the rules that hold for every assigner. One with [assigner.GuaranteeSticky] must
-// also keep a worker ID for each key: the last process that starts with a key has its worker ID,
-// and Renew of the others fails. Each case calls open once.
+// Run checks the rules that hold for every assigner. One with [assigner.GuaranteeSticky] must also
+// keep a worker ID for each key: the last process that starts with a key has its worker ID, and
+// Renew of the others fails. Each case calls open once.
 func Run(t *testing.T, open func(t *testing.T) AssignerFixture) {
 	for _, c := range []struct {
 		name string
@@ -205,9 +205,9 @@ func alike(t *testing.T, s AssignerFixture) {
 	}
 }
 
-// lastStarter checks two hosts with one key, such as the address of the first container on
-// Docker's default bridge. An assigner cannot tell them apart from a host that starts again
-// after a crash, but it can end the first host's lease. The worker ID stays with the key.
+// lastStarter checks two hosts with one key, such as the address of the first container on Docker's
+// default bridge. An assigner cannot tell them apart from a host that starts again after a crash,
+// but it can end the first host's lease. The worker ID stays with the key.
 func lastStarter(t *testing.T, s AssignerFixture) {
 	s.needsKeys(t)
 	const key = "172.17.0.2:02:42:ac:11:00:02"
@@ -225,14 +225,13 @@ func lastStarter(t *testing.T, s AssignerFixture) {
 	}
 }
 
-// bounded returns a context with the deadline for a call to the assigner or the store under
-// test.
+// bounded returns a context with the deadline for a call to the assigner or the store under test.
 func bounded(t *testing.T) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(t.Context(), testkit.Patience)
 }
 
-// Domain returns the domain of the suite: the default layout and epoch, datacenter 0, and no
-// bound on how far the generator runs ahead.
+// Domain returns the domain of the suite: the default layout and epoch, datacenter 0, and no bound
+// on how far the generator runs ahead.
 func Domain() assigner.Domain {
 	a, err := bitsalloc.New(bitsalloc.Default(), bitsalloc.DefaultEpoch())
 	if err != nil {
@@ -309,8 +308,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// renew asks for a delta more than a fence allows now. A grant without a fence has no such
-// delta.
+// renew asks for a delta more than a fence allows now. A grant without a fence has no such delta.
 func renew(t *testing.T, l assigner.Lease) error {
 	t.Helper()
 	ctx, cancel := bounded(t)

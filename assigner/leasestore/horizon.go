@@ -9,39 +9,39 @@ import (
 	"github.com/uidring/uidring/internal/storecall"
 )
 
-// Horizon returns an ID below which a namespace is complete: all smaller IDs have been issued,
-// or never will be. A reader that takes the rows of a table in the order of their IDs, up to the
+// Horizon returns an ID below which a namespace is complete: all smaller IDs have been issued, or
+// never will be. A reader that takes the rows of a table in the order of their IDs, up to the
 // horizon, therefore skips no row that is added later.
 //
 // Each holder stores the oldest delta of which it may still issue an ID when it claims or renews
-// its lease. The horizon is the first ID of the smallest of these deltas, or of the present unit
-// by the store's clock if that is earlier. So it is up to one renewal old, which is 45 s or the
-// Window of the leases if that is shorter, and MaxStaleness of package cached. IDs ahead of the
-// clock are above the horizon until the clock reaches them; MaxAhead of package cached bounds
-// that. A result may be lower than an earlier one, which still holds.
+// its lease. The horizon is the first ID of the smallest of these deltas, or of the present unit by
+// the store's clock if that is earlier. So it is up to one renewal old, which is 45 s or the Window
+// of the leases if that is shorter, and MaxStaleness of package cached. IDs ahead of the clock are
+// above the horizon until the clock reaches them; MaxAhead of package cached bounds that. A result
+// may be lower than an earlier one, which still holds.
 //
-// After a crash the horizon stands still until the lease has expired and its fence has been in
-// the past for two minutes. If another process takes the worker ID before, it stands until the
-// fence has been in the past for a minute, since the last holder may live and use up its grant.
-// In a crash loop it is at most two windows and two minutes behind. With an ID service it also
-// stays behind the IDs that clients keep, see KeptFor of package assigner.
+// After a crash the horizon stands still until the lease has expired and its fence has been in the
+// past for two minutes. If another process takes the worker ID before, it stands until the fence
+// has been in the past for a minute, since the last holder may live and use up its grant. In a
+// crash loop it is at most two windows and two minutes behind. With an ID service it also stays
+// behind the IDs that clients keep, see KeptFor of package assigner.
 //
-// First, Horizon stores the present delta as Meta.Horizon. Every later claim begins above it,
-// even if the clock of its host is behind, and package backdate finds no unused past in the
-// namespace. Then Horizon reads all rows, so call it every few seconds, from a few processes.
+// First, Horizon stores the present delta as Meta.Horizon. Every later claim begins above it, even
+// if the clock of its host is behind, and package backdate finds no unused past in the namespace.
+// Then Horizon reads all rows, so call it every few seconds, from a few processes.
 //
 // The horizon holds under these conditions. All IDs come from leases of the namespace. The store
-// keeps the commits that it acknowledges. A holder that was paused or suspended until its fence
-// was in the past for a minute, and its lease had expired or another process had its worker ID,
-// may issue lower IDs; so may a holder whose row was recovered, and a copy of a process. Package
-// backdate is not in use any more. The clock of the store is at most a minute ahead; etcd and
-// files have the clock of the host that calls Horizon. Generators of package cached have a
-// MaxStaleness, or the horizon stands at the beginning of their leases. An ID that was issued is
-// not a row that was committed: a transaction may still be open.
+// keeps the commits that it acknowledges. A holder that was paused or suspended until its fence was
+// in the past for a minute, and its lease had expired or another process had its worker ID, may
+// issue lower IDs; so may a holder whose row was recovered, and a copy of a process. Package
+// backdate is not in use any more. The clock of the store is at most a minute ahead; etcd and files
+// have the clock of the host that calls Horizon. Generators of package cached have a MaxStaleness,
+// or the horizon stands at the beginning of their leases. An ID that was issued is not a row that
+// was committed: a transaction may still be open.
 //
-// Horizon returns an error for a lossy store, for a namespace that was never used, while a
-// recovery is not finished, and [ErrClockSkew] when the store's clock is more than a minute
-// ahead of this host's.
+// Horizon returns an error for a lossy store, for a namespace that was never used, while a recovery
+// is not finished, and [ErrClockSkew] when the store's clock is more than a minute ahead of this
+// host's.
 func Horizon(ctx context.Context, store Store) (int64, error) {
 	id, err := horizon(ctx, store)
 	if err != nil {

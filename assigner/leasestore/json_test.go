@@ -8,8 +8,8 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 )
 
-// Files, keys of kvassigner and remote leases hold rows in JSON: another name of a field would
-// lose its value.
+// Files, keys of kvassigner and remote leases hold rows in JSON: another name of a field would lose
+// its value.
 func TestJSONKeepsItsNames(t *testing.T) {
 	row := Row{WorkerID: 1, Version: 2, Fence: 9223372036854775806, Oldest: 9223372036854775801, Former: 9223372036854775800, Token: "T", Owner: "ö <>", Holder: "H", Identity: "I",
 		Expires: time.Date(2026, time.November, 21, 1, 2, 3, 4, time.UTC)}

@@ -10,36 +10,35 @@ import (
 	"time"
 )
 
-// recoveringFormat is the start of the token of a meta row while a recovery is under way, with
-// the lead of the recovery in units.
+// recoveringFormat is the start of the token of a meta row while a recovery is under way, with the
+// lead of the recovery in units.
 const (
 	recoveringPrefix = "recovering-"
 	recoveringFormat = recoveringPrefix + "%d-"
 )
 
-// Recovering reports whether [Recover] has started and not finished. Claims are rejected
-// meanwhile.
+// Recovering reports whether [Recover] has started and not finished. Claims are rejected meanwhile.
 func (m Meta) Recovering() bool { return strings.HasPrefix(m.Token, recoveringPrefix) }
 
-// Recover makes the namespace of a store safe again after the store went back to an earlier
-// state, by a restore from a backup or by a failover that lost commits. It raises every fence to
-// lead above its value or above the present time, whichever is later, and takes every row from
-// its holder. Worker IDs whose rows were lost start above the same fence.
+// Recover makes the namespace of a store safe again after the store went back to an earlier state,
+// by a restore from a backup or by a failover that lost commits. It raises every fence to lead
+// above its value or above the present time, whichever is later, and takes every row from its
+// holder. Worker IDs whose rows were lost start above the same fence.
 //
 // Recover is safe under three conditions. lead is more than any generator had run ahead of the
 // clock, its window included, and more than any clock was ahead. No claim and no renewal reaches
-// the store between its return to the earlier state and the end of Recover: a holder that has
-// lost its row may find it again in the earlier state. The clock of the store is right.
+// the store between its return to the earlier state and the end of Recover: a holder that has lost
+// its row may find it again in the earlier state. The clock of the store is right.
 //
-// Running generators notice that their rows have changed, and take other worker IDs; the IDs
-// they have prepared stay valid. New IDs then lie up to lead ahead of the clock. Recover returns
-// an error for a lossy store, which needs no recovery.
+// Running generators notice that their rows have changed, and take other worker IDs; the IDs they
+// have prepared stay valid. New IDs then lie up to lead ahead of the clock. Recover returns an
+// error for a lossy store, which needs no recovery.
 //
 // A worker ID whose row was deleted gets a row again.
 //
-// After an error, call Recover again: it goes on where it stopped, with the lead of the first
-// call, and adds it only once. With a larger lead it begins anew. Assign on the namespace
-// returns an error until Recover has returned nil.
+// After an error, call Recover again: it goes on where it stopped, with the lead of the first call,
+// and adds it only once. With a larger lead it begins anew. Assign on the namespace returns an
+// error until Recover has returned nil.
 func Recover(ctx context.Context, store Store, lead time.Duration) error {
 	if err := recoverBy(ctx, store, lead); err != nil {
 		return fmt.Errorf("leasestore: Recover: %w", err)
@@ -120,8 +119,8 @@ func (o *operation) raiseRows() error {
 	return nil
 }
 
-// above returns the fence that lies lead above fence or above the present, whichever is higher,
-// but not beyond the layout.
+// above returns the fence that lies lead above fence or above the present, whichever is higher, but
+// not beyond the layout.
 func (o *operation) above(fence int64) int64 {
 	from, most := max(fence, o.alloc.Delta(o.status.Now)), max(fence, o.alloc.MaxDelta())
 	return from + min(o.lead, most-from)

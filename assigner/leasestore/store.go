@@ -1,6 +1,6 @@
 // Package leasestore is for authors of stores of leases, and for operators: the contract that a
-// [Store] keeps with [github.com/uidring/uidring/assigner.Leased], the rows of a namespace, and
-// the operations of operators, [Recover], [Revoke] and [Horizon].
+// [Store] keeps with [github.com/uidring/uidring/assigner.Leased], the rows of a namespace, and the
+// operations of operators, [Recover], [Revoke] and [Horizon].
 //
 // Package assignertest checks a store. Package kvassigner makes a store of any store of keys and
 // values that can put a key if its revision matches.
@@ -36,11 +36,11 @@ import (
 //   - Texts and numbers are kept as they are. A store returns an error for a text that it cannot
 //     keep, and names the allowed texts.
 //
-// A client library that sends a call again after a lost answer breaks the second rule: the
-// second call meets the change of the first, and the server reports false. Switch these retries
-// off, or mark each swap: write a random text, new for each call, into the record of the row.
-// Where the record that a swap meets has the mark of the call, the swap has already taken
-// effect, and the server reports true. The mark must be as durable as the row.
+// A client library that sends a call again after a lost answer breaks the second rule: the second
+// call meets the change of the first, and the server reports false. Switch these retries off, or
+// mark each swap: write a random text, new for each call, into the record of the row. Where the
+// record that a swap meets has the mark of the call, the swap has already taken effect, and the
+// server reports true. The mark must be as durable as the row.
 type Store interface {
 	// Status returns the clock, the identity and the faults of the server.
 	Status(ctx context.Context) (Status, error)
@@ -80,8 +80,7 @@ type Namespaced interface {
 	Namespaces(ctx context.Context) (map[string]Meta, error)
 }
 
-// A Creator is a Store that creates many rows in one operation, for processes that start at
-// once.
+// A Creator is a Store that creates many rows in one operation, for processes that start at once.
 type Creator interface {
 	Store
 	// CreateFree creates those rows that do not exist, and leaves the others unchanged. New rows
@@ -99,9 +98,9 @@ type Status struct {
 	Lossy    bool      // it may forget acknowledged commits with any settings
 }
 
-// A Meta describes a namespace. All its holders compose IDs in the same way. A store keeps
-// numbers from 0 to the largest int64, an Epoch in whole milliseconds, and the texts that a Row
-// may have; Namespace is like a Token.
+// A Meta describes a namespace. All its holders compose IDs in the same way. A store keeps numbers
+// from 0 to the largest int64, an Epoch in whole milliseconds, and the texts that a Row may have;
+// Namespace is like a Token.
 type Meta struct {
 	Version       int64  // counts swaps, from 1
 	Namespace     string // random; another value shows that the namespace was created again
@@ -116,15 +115,13 @@ type Meta struct {
 	Identity      string // of the server to which Fence applies
 }
 
-// A Row keeps the state of a worker ID. Its fence is the highest delta that a holder may use or
-// may have used: the next holder starts above it. A claim and a renewal raise it. A release, in
-// the swap that frees the row, sets it to the highest delta of which the holder has issued an
-// ID.
+// A Row keeps the state of a worker ID. Its fence is the highest delta that a holder may use or may
+// have used: the next holder starts above it. A claim and a renewal raise it. A release, in the
+// swap that frees the row, sets it to the highest delta of which the holder has issued an ID.
 //
-// A store keeps numbers from 0 to the largest int64, a Token of up to 64 printable ASCII
-// characters without a space, an Owner and a Holder of up to 255 characters of UTF-8 without
-// NUL, and an Identity of up to 128. It may keep longer texts. An empty text and a missing one
-// are the same.
+// A store keeps numbers from 0 to the largest int64, a Token of up to 64 printable ASCII characters
+// without a space, an Owner and a Holder of up to 255 characters of UTF-8 without NUL, and an
+// Identity of up to 128. It may keep longer texts. An empty text and a missing one are the same.
 type Row struct {
 	WorkerID int64
 	Version  int64 // counts claims, from 1
@@ -138,12 +135,12 @@ type Row struct {
 	Expires  time.Time
 }
 
-// Same reports whether m and other have the same version and token. A swap from m then succeeds
-// on other.
+// Same reports whether m and other have the same version and token. A swap from m then succeeds on
+// other.
 func (m Meta) Same(other Meta) bool { return m.Version == other.Version && m.Token == other.Token }
 
-// Free reports whether the row has no holder because it was released, created as a spare, or
-// taken from its holder by Recover.
+// Free reports whether the row has no holder because it was released, created as a spare, or taken
+// from its holder by Recover.
 func (r Row) Free() bool { return r.Token == "" || strings.HasPrefix(r.Token, recoveringPrefix) }
 
 // Same reports whether r and other have the same version, fence and token. A swap from r then

@@ -14,8 +14,8 @@ import (
 )
 
 // ErrUnreachable is in the error of a call without an answer of the server's store: the
-// connection failed or was cut, or the server is starting, ending or overloaded. A swap with
-// this error may have taken effect.
+// connection failed or was cut, or the server is starting, ending or overloaded. A swap with this
+// error may have taken effect.
 var ErrUnreachable error = storecall.Away{Err: errors.New("remoteassigner: the server is unreachable")}
 
 // A Config says how to reach the servers. The zero value sends no token.
@@ -29,8 +29,8 @@ type Config struct {
 	Client *http.Client
 }
 
-// newClient returns the default client. Its connections are HTTP/1.1: the end of a call's
-// context closes its connection, so that no later call waits on a dead one.
+// newClient returns the default client. Its connections are HTTP/1.1: the end of a call's context
+// closes its connection, so that no later call waits on a dead one.
 func newClient() *http.Client {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)

@@ -8,17 +8,17 @@
 // start creates the tables. [LeaseStore] is the store below it, for assigner.Leased,
 // assigner.Auto and assigner.Fenced with other settings.
 //
-// [Disposable] gives every start of a process a worker ID that was never given out before.
-// [Sticky] gives a service key the same worker ID at each start. Both take them from the table
-// WORKER_NODE. [SegmentSource], [LeafSource] and [TinyIDSource] keep counters of package
-// segment. [Apply], or uidring schema, creates the tables of these.
+// [Disposable] gives every start of a process a worker ID that was never given out before. [Sticky]
+// gives a service key the same worker ID at each start. Both take them from the table WORKER_NODE.
+// [SegmentSource], [LeafSource] and [TinyIDSource] keep counters of package segment. [Apply], or
+// uidring schema, creates the tables of these.
 //
 // Java services that use Baidu's UidGenerator may share WORKER_NODE if their epoch, unit and bit
-// widths are the same. [Pin] or the first Go process records these, and later processes with
-// other values get [assigner.ErrLayoutMismatch]. The datacenter ID is not recorded: worker IDs
-// are unique in the whole table. If the database has lease namespaces, too, WORKER_NODE has the
-// worker IDs below assigner.LeaseConfig.FirstWorkerID, and each namespace has the worker IDs
-// from there up. Each side rejects worker IDs of the other side with [leasestore.ErrOverlap].
+// widths are the same. [Pin] or the first Go process records these, and later processes with other
+// values get [assigner.ErrLayoutMismatch]. The datacenter ID is not recorded: worker IDs are unique
+// in the whole table. If the database has lease namespaces, too, WORKER_NODE has the worker IDs
+// below assigner.LeaseConfig.FirstWorkerID, and each namespace has the worker IDs from there up.
+// Each side rejects worker IDs of the other side with [leasestore.ErrOverlap].
 //
 // # Databases
 //
@@ -29,36 +29,35 @@
 //	db, err := sqlx.Open("sqlite", "file:ids.db?_pragma=busy_timeout(5000)&_pragma=synchronous(EXTRA)")
 //
 // [Wrap] takes a handle of database/sql with any other name. This package links
-// go-sql-driver/mysql only; the caller imports other drivers. The package neither closes the
-// handle nor changes its settings. Each call uses one connection until it returns.
+// go-sql-driver/mysql only; the caller imports other drivers. The package neither closes the handle
+// nor changes its settings. Each call uses one connection until it returns.
 //
-// Each call that reads or writes rows first checks that its connection is not inside a
-// transaction and that autocommit is on: other connections would not see its changes. Otherwise
-// the call returns [leasestore.ErrNotDurable], also with AllowUndurable, and leaves the
-// transaction open.
+// Each call that reads or writes rows first checks that its connection is not inside a transaction
+// and that autocommit is on: other connections would not see its changes. Otherwise the call
+// returns [leasestore.ErrNotDurable], also with AllowUndurable, and leaves the transaction open.
 //
 // # Tables
 //
 // All processes must use the same tables. MySQL on Linux distinguishes worker_node from
 // WORKER_NODE; PostgreSQL distinguishes quoted from unquoted names, and tables of different
-// schemas. [Apply] and each start therefore look for tables whose names differ only in letter
-// case or, within the search path, in schema, and return [ErrTableTwin] if they find one.
+// schemas. [Apply] and each start therefore look for tables whose names differ only in letter case
+// or, within the search path, in schema, and return [ErrTableTwin] if they find one.
 //
-// In PostgreSQL and SQLite each statement on leases and segments names the schema, so a
-// TEMPORARY table is never used. PostgreSQL has one store in each schema: a store uses the first
-// schema of the search path in which it found the table first, and logs a warning when it
-// creates tables or a namespace while other schemas have such tables. In MySQL and MariaDB a
-// TEMPORARY table that hides a table is rejected right before each write.
+// In PostgreSQL and SQLite each statement on leases and segments names the schema, so a TEMPORARY
+// table is never used. PostgreSQL has one store in each schema: a store uses the first schema of
+// the search path in which it found the table first, and logs a warning when it creates tables or a
+// namespace while other schemas have such tables. In MySQL and MariaDB a TEMPORARY table that hides
+// a table is rejected right before each write.
 //
-// MySQL and MariaDB must have exactly the primary keys of package schema for leases and
-// segments; in the other databases the statements rely on the key themselves.
+// MySQL and MariaDB must have exactly the primary keys of package schema for leases and segments;
+// in the other databases the statements rely on the key themselves.
 //
 // # Durability
 //
-// A database that forgets a commit gives out the same worker ID again. Before it takes a worker
-// ID, the assigner checks the settings below on one connection. Give all connections of the
-// handle the same ones, in the URL or on the server: Exec changes a setting on a single
-// connection of the pool.
+// A database that forgets a commit gives out the same worker ID again. Before it takes a worker ID,
+// the assigner checks the settings below on one connection. Give all connections of the handle the
+// same ones, in the URL or on the server: Exec changes a setting on a single connection of the
+// pool.
 //
 //   - MySQL, MariaDB: innodb_flush_log_at_trx_commit is 1; sync_binlog is 1 where log_bin is on
 //     (MariaDB's default is 0 even then); the tables' engine is InnoDB; read_only is off, and with
@@ -79,29 +78,28 @@
 //     own. Mount the folder, not the file.
 //
 // A setting that does not pass is rejected with [leasestore.ErrNotDurable], or logged as a
-// warning with Config.AllowUndurable. The check cannot detect a disk that loses writes, a
-// replica that was promoted too early, or a restore from a backup. After such a loss, and before
-// any process starts, raise the next ID of WORKER_NODE above the largest worker ID ever given
-// out, and raise the fences of each namespace with [leasestore.Recover].
+// warning with Config.AllowUndurable. The check cannot detect a disk that loses writes, a replica
+// that was promoted too early, or a restore from a backup. After such a loss, and before any
+// process starts, raise the next ID of WORKER_NODE above the largest worker ID ever given out, and
+// raise the fences of each namespace with [leasestore.Recover].
 //
 // # SQLite files
 //
 // Use PRAGMA journal_mode=WAL for a file that many processes share: a commit then syncs once
-// instead of three or four times, and readers do not wait for it. A statement waits for a lock
-// for 250 ms, or for the busy_timeout of the handle, and is retried until its context ends.
+// instead of three or four times, and readers do not wait for it. A statement waits for a lock for
+// 250 ms, or for the busy_timeout of the handle, and is retried until its context ends.
 //
-// Two files give out the same worker IDs, and so does a copy of a file. [LeaseStore] identifies
-// a file by device, inode and, on Linux, time of birth, and quarantines the worker IDs of a
-// copy. The quarantine covers grants of the original before the copy was taken into use, but not
-// later ones: never use both. LeaseStore does not detect a clone of the whole disk, nor a backup
-// that is written into the file itself; run [leasestore.Recover] after those. If the file is
-// moved, replaced or deleted while it is open, claims and renewals fail with
-// [leasestore.ErrDamaged].
+// Two files give out the same worker IDs, and so does a copy of a file. [LeaseStore] identifies a
+// file by device, inode and, on Linux, time of birth, and quarantines the worker IDs of a copy. The
+// quarantine covers grants of the original before the copy was taken into use, but not later ones:
+// never use both. LeaseStore does not detect a clone of the whole disk, nor a backup that is
+// written into the file itself; run [leasestore.Recover] after those. If the file is moved,
+// replaced or deleted while it is open, claims and renewals fail with [leasestore.ErrDamaged].
 //
 // # Failures
 //
 // After a deadlock, a lock timeout or a lost connection, and while a server restarts or is
 // read-only during a failover, calls retry with random, growing pauses until the context ends;
-// without a deadline they retry for ten seconds. Every error names the remedy. No error contains
-// a password.
+// without a deadline they retry for ten seconds. Every error names the remedy. No error contains a
+// password.
 package sqlassigner

@@ -16,26 +16,25 @@ import (
 	"github.com/uidring/uidring/schema"
 )
 
-// LeaseStore returns the store of a namespace in the tables WORKER_LEASE and WORKER_LEASE_META,
-// for [assigner.Leased], [assigner.Auto] and [assigner.Fenced]:
+// LeaseStore returns the store of a namespace in the tables WORKER_LEASE and WORKER_LEASE_META, for
+// [assigner.Leased], [assigner.Auto] and [assigner.Fenced]:
 //
 //	numbers := assigner.Leased(sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{}), assigner.LeaseConfig{})
 //
-// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services
-// whose IDs meet in one table or message use the same namespace. A name that differs from an
-// existing namespace only in letter case is rejected with [leasestore.ErrOverlap].
+// A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
+// IDs meet in one table or message use the same namespace. A name that differs from an existing
+// namespace only in letter case is rejected with [leasestore.ErrOverlap].
 //
-// A claim also fails with [leasestore.ErrOverlap] when WORKER_NODE of the same database has
-// given out a worker ID of the namespace, which has them from assigner.LeaseConfig.FirstWorkerID
-// up, unless [Pin] or a Go process has stored another unit or number of bits below the delta for
+// A claim also fails with [leasestore.ErrOverlap] when WORKER_NODE of the same database has given
+// out a worker ID of the namespace, which has them from assigner.LeaseConfig.FirstWorkerID up,
+// unless [Pin] or a Go process has stored another unit or number of bits below the delta for
 // WORKER_NODE. The user therefore needs SELECT on WORKER_NODE if it exists. The store logs a
 // warning once when less than a tenth of the worker IDs below FirstWorkerID is left.
 //
-// The handle must connect to the primary: a replica may return stale fences. Status reports
-// unsafe settings as faults, and [assigner.LeaseConfig] decides about them, not Config; a
-// read-only server is always an error. The store retries a write only if the server has
-// certainly not applied it, as after a deadlock. Other errors are returned, because the write
-// may have taken effect.
+// The handle must connect to the primary: a replica may return stale fences. Status reports unsafe
+// settings as faults, and [assigner.LeaseConfig] decides about them, not Config; a read-only server
+// is always an error. The store retries a write only if the server has certainly not applied it, as
+// after a deadlock. Other errors are returned, because the write may have taken effect.
 //
 // Any number of goroutines may use the store at once.
 func LeaseStore(db *sqlx.DB, namespace string, cfg Config) leasestore.Store {
@@ -87,12 +86,12 @@ func (l *leases) read(ctx context.Context, conn *sqlx.Conn, workerID int64) (lea
 	return row, err
 }
 
-// readDurable returns a row that is on disk. Some databases show a commit before it is on disk,
-// so a row that was only read may be gone after a crash. readDurable therefore increments SWAPS
-// if the row still has the values it has read, and otherwise reads again: the acknowledged write
-// proves that all earlier commits are on disk, too. The write waits for an uncommitted change of
-// the row. A missing row is returned at once: a swap that may be creating it belongs to a claim
-// that was given up or has no answer yet.
+// readDurable returns a row that is on disk. Some databases show a commit before it is on disk, so
+// a row that was only read may be gone after a crash. readDurable therefore increments SWAPS if the
+// row still has the values it has read, and otherwise reads again: the acknowledged write proves
+// that all earlier commits are on disk, too. The write waits for an uncommitted change of the row.
+// A missing row is returned at once: a swap that may be creating it belongs to a claim that was
+// given up or has no answer yet.
 func (l *leases) readDurable(ctx context.Context, conn *sqlx.Conn, workerID int64) (leasestore.Row, error) {
 	for {
 		row, err := l.read(ctx, conn, workerID)
@@ -176,8 +175,8 @@ func (l *leases) Status(ctx context.Context) (leasestore.Status, error) {
 	})
 }
 
-// CreateFree implements [leasestore.Creator]. It creates the missing rows in one statement and
-// one commit, and leaves the others unchanged.
+// CreateFree implements [leasestore.Creator]. It creates the missing rows in one statement and one
+// commit, and leaves the others unchanged.
 func (l *leases) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) error {
 	var errs []error
 	var args []any

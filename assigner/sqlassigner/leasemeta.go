@@ -41,8 +41,8 @@ func (r *metaRow) meta() leasestore.Meta {
 }
 
 // LoadMeta returns the meta row together with ErrOverlap if the namespace has a twin, or if
-// WORKER_NODE may have given out its worker IDs. It returns an error for tables with another
-// schema version. It also looks for twins of the tables; claims call LoadMeta, renewals do not.
+// WORKER_NODE may have given out its worker IDs. It returns an error for tables with another schema
+// version. It also looks for twins of the tables; claims call LoadMeta, renewals do not.
 func (l *leases) LoadMeta(ctx context.Context) (m leasestore.Meta, err error) {
 	err = l.store.do(ctx, "read "+l.meta(), func(ctx context.Context, conn *sqlx.Conn) error {
 		m = leasestore.Meta{}
@@ -88,9 +88,9 @@ func (l *leases) like(ctx context.Context, conn *sqlx.Conn) (map[string]*metaRow
 	return l.metas(ctx, conn, " WHERE {folded} = ?", leasestore.FoldNamespace(l.namespace))
 }
 
-// allowed returns an error when another namespace differs only in letter case or trailing
-// spaces, because people and some databases take the two names for one, or when WORKER_NODE may
-// have given out the worker IDs of the namespace.
+// allowed returns an error when another namespace differs only in letter case or trailing spaces,
+// because people and some databases take the two names for one, or when WORKER_NODE may have given
+// out the worker IDs of the namespace.
 func (l *leases) allowed(ctx context.Context, conn *sqlx.Conn, rows map[string]*metaRow, m leasestore.Meta) error {
 	for name := range rows {
 		if err := leasestore.CheckNamespaceTwin(l.namespace, name); err != nil {

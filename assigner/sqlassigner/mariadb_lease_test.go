@@ -128,8 +128,7 @@ func TestMariaDBSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
 	}
 }
 
-// A swap whose connection was lost may still be under way on the server. A read waits for its
-// end.
+// A swap whose connection was lost may still be under way on the server. A read waits for its end.
 func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
 	b := mariaDB(testserver.MariaDB(t))
 	for _, tt := range []struct {
@@ -191,8 +190,8 @@ func TestASwapOnMariaDBThatHasLostWaitsForNoLock(t *testing.T) {
 	storetest.Exec(t, other, "ROLLBACK")
 }
 
-// Without autocommit a write is undone when its connection ends. A session may have been set
-// that way after it was opened.
+// Without autocommit a write is undone when its connection ends. A session may have been set that
+// way after it was opened.
 func TestMariaDBWithoutAutocommitIsRefused(t *testing.T) {
 	db, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
 	session := storetest.Session(t, openMariaDB(t, dsn), "SET autocommit = 0")
@@ -319,8 +318,8 @@ func changeMaster(t *testing.T, db *sqlx.DB, primary *testserver.Server) {
 		"START SLAVE")
 }
 
-// follow makes the server of db a replica. The primary refuses a replica with its own server_id,
-// so server_id is an identity.
+// follow makes the server of db a replica. The primary refuses a replica with its own server_id, so
+// server_id is an identity.
 func follow(t *testing.T, db *sqlx.DB, primary *testserver.Server) {
 	t.Helper()
 	changeMaster(t, db, primary)
@@ -340,8 +339,7 @@ func follow(t *testing.T, db *sqlx.DB, primary *testserver.Server) {
 
 var starts = flag.Int("starts", 0, "have so many processes start at once in a new namespace; 1000 is the goal")
 
-// Twenty processes share a handle. The slowest start must end within
-// cached.Config.AssignTimeout.
+// Twenty processes share a handle. The slowest start must end within cached.Config.AssignTimeout.
 func TestLoadStartsMariaDB(t *testing.T) {
 	if *starts == 0 {
 		t.Skip("without -starts")

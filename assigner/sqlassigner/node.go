@@ -25,16 +25,16 @@ import (
 // Disposable returns an assigner that gives every lease a new worker ID, as Baidu's UidGenerator
 // does: it inserts a row into WORKER_NODE, whose key is the worker ID. Worker IDs start at 1 and
 // are never reused, so a layout with 17 worker bits allows 131,071 starts; after that Assign
-// returns [assigner.ErrWorkersExhausted]. If the same database has a namespace of [LeaseStore]
-// with the same layout and datacenter ID, Assign returns [leasestore.ErrOverlap] from its
-// assigner.LeaseConfig.FirstWorkerID on. Assign logs a warning once when less than a tenth of
-// the worker IDs below is left.
+// returns [assigner.ErrWorkersExhausted]. If the same database has a namespace of [LeaseStore] with
+// the same layout and datacenter ID, Assign returns [leasestore.ErrOverlap] from its
+// assigner.LeaseConfig.FirstWorkerID on. Assign logs a warning once when less than a tenth of the
+// worker IDs below is left.
 //
-// The grant is [assigner.GuaranteeFresh] and not reusable. Renew reads the row and its token
-// again and returns [assigner.ErrWorkerRowLost] when either has vanished or changed. End leaves
-// the rows. The row records the address of the process: the environment variables JPAAS_HOST and
-// JPAAS_HTTP_PORT (or JPAAS_HOST_PORT_8080), or else the host's address. Host without port, or
-// port without host, is an error.
+// The grant is [assigner.GuaranteeFresh] and not reusable. Renew reads the row and its token again
+// and returns [assigner.ErrWorkerRowLost] when either has vanished or changed. End leaves the rows.
+// The row records the address of the process: the environment variables JPAAS_HOST and
+// JPAAS_HTTP_PORT (or JPAAS_HOST_PORT_8080), or else the host's address. Host without port, or port
+// without host, is an error.
 //
 // Any number of goroutines may use the assigner at once.
 func Disposable(db *sqlx.DB, cfg Config) assigner.Assigner {
@@ -86,8 +86,8 @@ type nodes struct {
 	warned sync.Once // that few worker IDs are left
 }
 
-// assign checks durability, the tables and the pin, and then runs take, which returns the worker
-// ID of a lease.
+// assign checks durability, the tables and the pin, and then runs take, which returns the worker ID
+// of a lease.
 func (a *nodes) assign(ctx context.Context, d assigner.Domain, l *nodeLease,
 	take func(context.Context, *sqlx.Conn) (int64, error)) (assigner.Lease, error) {
 	err := a.store.do(ctx, "take a worker ID", func(ctx context.Context, conn *sqlx.Conn) (err error) {
@@ -115,10 +115,10 @@ func (a *nodes) assign(ctx context.Context, d assigner.Domain, l *nodeLease,
 	return l, nil
 }
 
-// add takes a worker ID outside all namespaces of WORKER_LEASE, and runs more in the transaction
-// of its row. It reads the namespaces before the transaction, to leave no row for a rejected
-// worker ID, and again after it, since a namespace may have been created meanwhile. If the
-// result of a commit is unknown, the worker ID is wasted.
+// add takes a worker ID outside all namespaces of WORKER_LEASE, and runs more in the transaction of
+// its row. It reads the namespaces before the transaction, to leave no row for a rejected worker
+// ID, and again after it, since a namespace may have been created meanwhile. If the result of a
+// commit is unknown, the worker ID is wasted.
 func (a *nodes) add(ctx context.Context, conn *sqlx.Conn, n node, d assigner.Domain, more func(tx *sqlx.Tx, id int64) error) (id int64, err error) {
 	before, err := a.store.reserved(ctx, conn, d)
 	if err != nil {
@@ -197,8 +197,8 @@ func (l *nodeLease) Renew(ctx context.Context, _ assigner.Use) (assigner.Grant, 
 	})
 }
 
-// End leaves the rows: a worker ID of Disposable is never used again, and the next start with a
-// key of Sticky uses its row.
+// End leaves the rows: a worker ID of Disposable is never used again, and the next start with a key
+// of Sticky uses its row.
 func (l *nodeLease) End(context.Context, assigner.Ending) error {
 	l.ended = true
 	return nil
@@ -234,8 +234,8 @@ func thisNode() (node, error) {
 	return node{host: host, port: port, kind: typeContainer}, nil
 }
 
-// hostName returns the host's address on the way to other networks, or its name if it has none.
-// The column is only read by people.
+// hostName returns the host's address on the way to other networks, or its name if it has none. The
+// column is only read by people.
 func hostName() string {
 	for _, elsewhere := range [...]string{"192.0.2.1:9", "[2001:db8::1]:9"} { // for documentation
 		if conn, err := net.Dial("udp", elsewhere); err == nil { // sends nothing
@@ -250,22 +250,22 @@ func hostName() string {
 // maxKey is the width of WORKER_STICKY.SERVICE_KEY, in characters.
 const maxKey = 128
 
-// Sticky returns an assigner that gives a service key the same worker ID at every start. The
-// first start with a key takes the worker ID from WORKER_NODE, the table of [Disposable]; a row
-// of WORKER_STICKY keeps it. A key has 1 to 128 characters, no control characters, and no space
-// at either end; keys are case-sensitive. Of all processes that share a key, the last to start
-// has the worker ID, so an address that several hosts or containers share is no key. A
-// configured key is best, such as the name of a pod of a StatefulSet.
+// Sticky returns an assigner that gives a service key the same worker ID at every start. The first
+// start with a key takes the worker ID from WORKER_NODE, the table of [Disposable]; a row of
+// WORKER_STICKY keeps it. A key has 1 to 128 characters, no control characters, and no space at
+// either end; keys are case-sensitive. Of all processes that share a key, the last to start has the
+// worker ID, so an address that several hosts or containers share is no key. A configured key is
+// best, such as the name of a pod of a StatefulSet.
 //
-// The grant is [assigner.GuaranteeSticky], reusable, and not fenced. When a second process
-// starts with a key, it takes over the worker ID. Renew of the first process then returns
-// [assigner.ErrWorkerRowLost] and names the second; until then, for up to a minute, both issue
-// the same IDs. A generator that has lost its worker ID takes it back, so two processes with one
-// key take it from each other in turns: give each process a key of its own. [assigner.Fenced]
-// rejects the second process and keeps the IDs of both apart.
+// The grant is [assigner.GuaranteeSticky], reusable, and not fenced. When a second process starts
+// with a key, it takes over the worker ID. Renew of the first process then returns
+// [assigner.ErrWorkerRowLost] and names the second; until then, for up to a minute, both issue the
+// same IDs. A generator that has lost its worker ID takes it back, so two processes with one key
+// take it from each other in turns: give each process a key of its own. [assigner.Fenced] rejects
+// the second process and keeps the IDs of both apart.
 //
-// Any number of goroutines may use the assigner at once. Its leases share the key. End leaves
-// the row unchanged.
+// Any number of goroutines may use the assigner at once. Its leases share the key. End leaves the
+// row unchanged.
 func Sticky(db *sqlx.DB, key string, cfg Config) assigner.Assigner {
 	return &sticky{nodes: nodes{store: newStore(db, cfg, checkKey(key))}, key: key, token: rand.Text()}
 }
@@ -288,8 +288,8 @@ type sticky struct {
 	key, token string
 }
 
-// Assign writes the token of the assigner into the row of the key. All generators of the
-// assigner share this token, so a second generator that is rejected leaves the row to the first.
+// Assign writes the token of the assigner into the row of the key. All generators of the assigner
+// share this token, so a second generator that is rejected leaves the row to the first.
 func (a *sticky) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
 	n, err := thisNode()
 	if err != nil {

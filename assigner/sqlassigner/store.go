@@ -93,8 +93,7 @@ func (s *store) do(ctx context.Context, what string, f func(context.Context, *sq
 	return s.explain(ctx, what, tries, err)
 }
 
-// An unsure error is the error of a statement that may have taken effect, and must not be
-// repeated.
+// An unsure error is the error of a statement that may have taken effect, and must not be repeated.
 type unsure struct{ error }
 
 func (u unsure) Unwrap() error { return u.error }
@@ -111,8 +110,8 @@ func ask[T any](ctx context.Context, s *store, what string, f func(context.Conte
 	return result, nil
 }
 
-// try runs f once. It drops a connection to a read-only server from the pool: after a failover
-// the next connection reaches the new primary.
+// try runs f once. It drops a connection to a read-only server from the pool: after a failover the
+// next connection reaches the new primary.
 func (s *store) try(ctx context.Context, f func(context.Context, *sqlx.Conn) error) error {
 	conn, err := s.db.Connx(ctx)
 	if err != nil {
@@ -132,13 +131,13 @@ func (s *store) try(ctx context.Context, f func(context.Context, *sqlx.Conn) err
 	return err
 }
 
-// A probe reads whether a statement could change a row now. Processes that compete for a row
-// then notice a change without waiting for the lock on the row.
+// A probe reads whether a statement could change a row now. Processes that compete for a row then
+// notice a change without waiting for the lock on the row.
 type probe func(ctx context.Context, conn *sqlx.Conn) (bool, error)
 
 // swap runs a statement that changes at most one row of t, in autocommit, and reports whether it
-// changed one. ready, unless nil, comes first. swap does not retry a statement that may have
-// taken effect: the retry would meet the changed row and report false.
+// changed one. ready, unless nil, comes first. swap does not retry a statement that may have taken
+// effect: the retry would meet the changed row and report false.
 func (s *store) swap(ctx context.Context, what string, t table, ready probe, statement string, args ...any) (bool, error) {
 	return ask(ctx, s, what, func(ctx context.Context, conn *sqlx.Conn) (bool, error) {
 		if ready != nil {
@@ -178,8 +177,8 @@ func (s *store) count(rows int, from string, args ...any) probe {
 	}
 }
 
-// permanent returns an error if a temporary table hides a table of a group on this connection.
-// The check holds until the connection is given back.
+// permanent returns an error if a temporary table hides a table of a group on this connection. The
+// check holds until the connection is given back.
 func (s *store) permanent(ctx context.Context, conn *sqlx.Conn, group []table) error {
 	if s.dialect.permanent == nil {
 		return nil
@@ -188,8 +187,7 @@ func (s *store) permanent(ctx context.Context, conn *sqlx.Conn, group []table) e
 }
 
 // unlessKept makes an INSERT skip a row whose key exists, in the databases that can. The
-// database rejects the statement if the table lacks the key, where several processes would
-// succeed.
+// database rejects the statement if the table lacks the key, where several processes would succeed.
 func (s *store) unlessKept(t table) string {
 	if !s.dialect.conflict {
 		return ""
@@ -213,11 +211,10 @@ func each(ctx context.Context, conn *sqlx.Conn, query string, args []any, scan f
 }
 
 // sql translates a statement into the dialect, with the database's table names: ? stands for a
-// value, {now} for the time of a timestamp column of WORKER_NODE, {today} for its date, {utc}
-// for the time of our own columns, {later} for that time and a value of microseconds; {clock}
-// and {expires} read the time and the column EXPIRES_AT as microseconds since 1970; {folded} is
-// the column NAMESPACE in lower case; {key} after a table makes the statement use its primary
-// key.
+// value, {now} for the time of a timestamp column of WORKER_NODE, {today} for its date, {utc} for
+// the time of our own columns, {later} for that time and a value of microseconds; {clock} and
+// {expires} read the time and the column EXPIRES_AT as microseconds since 1970; {folded} is the
+// column NAMESPACE in lower case; {key} after a table makes the statement use its primary key.
 func (s *store) sql(text string) string {
 	return s.db.Rebind(s.dialect.times.Replace(inSchema.ReplaceAllStringFunc(text, s.full)))
 }

@@ -16,18 +16,18 @@ import (
 )
 
 // Apply creates the missing tables of some groups of package schema, and returns their names. It
-// uses the dialect of the handle and the letter case of cfg. Without a group it creates the
-// tables of leases:
+// uses the dialect of the handle and the letter case of cfg. Without a group it creates the tables
+// of leases:
 //
 //	made, err := sqlassigner.Apply(ctx, db, sqlassigner.Config{}, schema.Nodes, schema.Segments)
 //
-// It leaves existing tables unchanged. Any number of processes may call it at once. If a table
-// is missing, it needs the right to create tables; the assigners need only SELECT, INSERT and
-// UPDATE on them.
+// It leaves existing tables unchanged. Any number of processes may call it at once. If a table is
+// missing, it needs the right to create tables; the assigners need only SELECT, INSERT and UPDATE
+// on them.
 //
-// It returns [ErrTableTwin] and creates no table if a table of any group exists whose name
-// differs only in letter case, such as worker_node beside WORKER_NODE: the new table would give
-// out the same worker IDs again.
+// It returns [ErrTableTwin] and creates no table if a table of any group exists whose name differs
+// only in letter case, such as worker_node beside WORKER_NODE: the new table would give out the
+// same worker IDs again.
 func Apply(ctx context.Context, db *sqlx.DB, cfg Config, groups ...schema.Group) (made []string, err error) {
 	s := newStore(db, cfg, nil)
 	if len(groups) == 0 {
@@ -108,15 +108,15 @@ func tablesOf(groups ...schema.Group) []table {
 var inSchema = regexp.MustCompile(`\b(?:WORKER_NODE(?:_TOKEN|_PIN)?|WORKER_STICKY|WORKER_LEASE(?:_META)?|ID_SEGMENT)\b`)
 
 // A home is the schema of the tables. Statements name it: a temporary table cannot hide a table
-// then, and another search_path leads to no other one. The schema in which a table was found
-// first stays.
+// then, and another search_path leads to no other one. The schema in which a table was found first
+// stays.
 type home struct {
 	schema string // "": statements name none
 	found  bool   // it has a table, or the database has just one schema
 }
 
-// locate asks the database for the first schema of the search path that has a table. Until there
-// is a table, the home is the first schema of the path.
+// locate asks the database for the first schema of the search path that has a table. Until there is
+// a table, the home is the first schema of the path.
 func (s *store) locate(ctx context.Context, conn *sqlx.Conn) error {
 	before := s.home.Load()
 	if before.found {
@@ -180,8 +180,8 @@ func (s *store) known(group []table) []table {
 	return group
 }
 
-// A relation is a table in the database whose name equals a name of ours, apart from letter
-// case. Without a name, it is a schema of the search path.
+// A relation is a table in the database whose name equals a name of ours, apart from letter case.
+// Without a name, it is a schema of the search path.
 type relation struct {
 	Schema, Name string // as the database has them
 	Place        int    // of the schema in the search path, from 1; 0: it is not there
@@ -191,8 +191,8 @@ type relation struct {
 // text returns the name for error texts.
 func (r relation) text() string { return strings.TrimPrefix(r.Schema+"."+r.Name, ".") }
 
-// relations returns the tables with these names, in any letter case, and the schemas of the
-// search path, in its order.
+// relations returns the tables with these names, in any letter case, and the schemas of the search
+// path, in its order.
 func (s *store) relations(ctx context.Context, conn *sqlx.Conn, names []string) (found []relation, err error) {
 	query, values, err := sqlx.In(s.dialect.relations, strings.Split(strings.ToLower(strings.Join(names, " ")), " "))
 	if err != nil {
@@ -201,9 +201,8 @@ func (s *store) relations(ctx context.Context, conn *sqlx.Conn, names []string) 
 	return found, conn.SelectContext(ctx, &found, conn.Rebind(query), values...)
 }
 
-// checkTables returns an error if two processes might use different tables for one name.
-// Otherwise it returns the names of the tables that it has found. It notes tables in other
-// schemas.
+// checkTables returns an error if two processes might use different tables for one name. Otherwise
+// it returns the names of the tables that it has found. It notes tables in other schemas.
 func (s *store) checkTables(ctx context.Context, conn *sqlx.Conn, group []table) (used []string, err error) {
 	ours := s.names(group)
 	found, err := s.relations(ctx, conn, ours)
@@ -235,9 +234,9 @@ func (s *store) checkTables(ctx context.Context, conn *sqlx.Conn, group []table)
 	return used, nil
 }
 
-// warnAfar logs a warning if other schemas have tables of the same names. It is called when
-// tables or a namespace have been created: a process with another search path may have done that
-// by mistake.
+// warnAfar logs a warning if other schemas have tables of the same names. It is called when tables
+// or a namespace have been created: a process with another search path may have done that by
+// mistake.
 func (s *store) warnAfar(ctx context.Context) {
 	if afar := s.afar.Load(); afar != nil && len(*afar) > 0 {
 		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: other schemas have tables of these names", slog.Any("others", *afar))
@@ -249,8 +248,8 @@ func likeName(ours []string, name string) string {
 	return ours[slices.IndexFunc(ours, func(our string) bool { return strings.EqualFold(our, name) })]
 }
 
-// checkTables checks the tables of leases, and WORKER_NODE because of its worker IDs. It limits
-// the rate of checks, since a claim that competes for the meta row reads the row many times.
+// checkTables checks the tables of leases, and WORKER_NODE because of its worker IDs. It limits the
+// rate of checks, since a claim that competes for the meta row reads the row many times.
 func (l *leases) checkTables(ctx context.Context, conn *sqlx.Conn) error {
 	const once = 10 * time.Second
 	now := time.Now().UnixNano()

@@ -11,12 +11,12 @@ import (
 	"github.com/uidring/uidring/internal/storecall"
 )
 
-// errInvalidated is returned by assign when Invalidate was called while it took a lease; the
-// lease is dropped.
+// errInvalidated is returned by assign when Invalidate was called while it took a lease; the lease
+// is dropped.
 var errInvalidated = errors.New("keeper: invalidated")
 
-// assign takes a lease and makes its grant current, unless Invalidate has been called since
-// count was read: a copy of the process may have the lease, too.
+// assign takes a lease and makes its grant current, unless Invalidate has been called since count
+// was read: a copy of the process may have the lease, too.
 func (k *Keeper) assign(ctx context.Context, count int) error {
 	k.abandon()
 	lease, err := k.ask(ctx)

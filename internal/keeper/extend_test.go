@@ -56,8 +56,7 @@ func TestUsedIsWithinTheGrantsSoFar(t *testing.T) {
 	})
 }
 
-// A position that is wrong for a moment, beyond the grant of the store, does not distort the
-// pace.
+// A position that is wrong for a moment, beyond the grant of the store, does not distort the pace.
 func TestPositionBeyondTheGrantIsNoPace(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		fence(r)

@@ -6,8 +6,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// A Grant is the range of deltas that the generator may use at present, with the state that
-// padding needs. It is immutable.
+// A Grant is the range of deltas that the generator may use at present, with the state that padding
+// needs. It is immutable.
 type Grant struct {
 	assigner.Grant
 	Generation uint64 // number of the lease; a renewal keeps it
@@ -24,8 +24,8 @@ type Grant struct {
 // Reused reports whether an earlier process may have used the worker ID without a fence.
 func (g *Grant) Reused() bool { return g.Reusable && !g.Fenced() }
 
-// A Clock is a reading of the wall clock, carried on by the monotonic clock. Setting the wall
-// clock later does not move it, and an injected Now need not have a monotonic reading.
+// A Clock is a reading of the wall clock, carried on by the monotonic clock. Setting the wall clock
+// later does not move it, and an injected Now need not have a monotonic reading.
 type Clock struct{ wall, since time.Time }
 
 // Now returns the reading plus the time elapsed since.
@@ -39,8 +39,8 @@ func (g *Grant) grow(position, limit int64, unit time.Duration) {
 	g.Half = position + (limit-position)/2 + (limit-position)%2
 }
 
-// pace returns the ID time per real time since the last call of grow, or before it if that was
-// less than a second ago.
+// pace returns the ID time per real time since the last call of grow, or before it if that was less
+// than a second ago.
 func (g *Grant) pace(position int64, unit time.Duration) float64 {
 	elapsed := time.Since(g.at)
 	if elapsed < time.Second {

@@ -130,8 +130,7 @@ func (r *rig) open(t *testing.T) {
 	r.openWith(t, r.settings())
 }
 
-// openWith is open with settings that the test has changed. The context of the start ends with
-// it.
+// openWith is open with settings that the test has changed. The context of the start ends with it.
 func (r *rig) openWith(t *testing.T, s keeper.Settings) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

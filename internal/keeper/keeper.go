@@ -1,9 +1,8 @@
-// Package keeper keeps a worker ID for a generator: it takes a lease, renews it, and takes
-// another when the lease is lost. It runs beside the generator, so that a slow store never
-// delays an ID.
+// Package keeper keeps a worker ID for a generator: it takes a lease, renews it, and takes another
+// when the lease is lost. It runs beside the generator, so that a slow store never delays an ID.
 //
-// A lease is the right to a worker ID, which the store gives. A Grant is the range of deltas
-// that the generator may use under a lease. Keeper.Current is in one of three states:
+// A lease is the right to a worker ID, which the store gives. A Grant is the range of deltas that
+// the generator may use under a lease. Keeper.Current is in one of three states:
 //
 //	  Start
 //	    |
@@ -25,15 +24,14 @@
 //	(2) Invalidate
 //
 // Both call Hooks.Ended, after which the generator has no ID of the lease left. In none and lost
-// the Keeper calls Assign with growing pauses until a store gives a worker ID. Close leads from
-// any state to none, and releases the worker ID if it is held.
+// the Keeper calls Assign with growing pauses until a store gives a worker ID. Close leads from any
+// state to none, and releases the worker ID if it is held.
 //
 // Example: a grant reaches up to delta 100. At half of it the generator calls Extend(101), and
-// Renew asks the store for 101. The store answers with the limit 160, and Current is a new Grant
-// of the same Generation. If the store refuses instead, the request is dropped: it may come from
-// a clock that was a year ahead for a moment. A generator that still needs delta 101 calls
-// Extend again, and the Keeper asks after a pause, which doubles from refusal to refusal up to
-// 10 s.
+// Renew asks the store for 101. The store answers with the limit 160, and Current is a new Grant of
+// the same Generation. If the store refuses instead, the request is dropped: it may come from a
+// clock that was a year ahead for a moment. A generator that still needs delta 101 calls Extend
+// again, and the Keeper asks after a pause, which doubles from refusal to refusal up to 10 s.
 package keeper
 
 import (
@@ -48,8 +46,8 @@ import (
 	"github.com/uidring/uidring/internal/generator"
 )
 
-// Hooks are the generator that a worker ID is kept for. The goroutine of the Keeper, Invalidate
-// and Close call them; they must not block for long.
+// Hooks are the generator that a worker ID is kept for. The goroutine of the Keeper, Invalidate and
+// Close call them; they must not block for long.
 type Hooks struct {
 	// Deltas returns, after waiting for a padding pass in progress, the highest delta of which IDs
 	// exist, in a ring or issued, and the highest delta of which IDs are issued, or the generator's
@@ -119,8 +117,8 @@ func (k *Keeper) Start(ctx context.Context, hooks Hooks) error {
 	return nil
 }
 
-// AwaitFirst waits for d, in which the first unit begins that no earlier holder has used, or
-// until ctx ends. If ctx ends earlier, it returns an error at once.
+// AwaitFirst waits for d, in which the first unit begins that no earlier holder has used, or until
+// ctx ends. If ctx ends earlier, it returns an error at once.
 func (k *Keeper) AwaitFirst(ctx context.Context, d time.Duration) error {
 	if tooLong(ctx, d) {
 		return fmt.Errorf("%s: an earlier process may have used the worker ID for the next %v, and the start ends before: raise StartTimeout, "+
@@ -156,12 +154,11 @@ func (k *Keeper) Shortage() error {
 	return err
 }
 
-// Changed returns a channel that is closed when the Keeper next gets a worker ID or a higher
-// limit, or when a renewal has refused a request of Extend.
+// Changed returns a channel that is closed when the Keeper next gets a worker ID or a higher limit,
+// or when a renewal has refused a request of Extend.
 func (k *Keeper) Changed() <-chan struct{} { return k.changed.Wait() }
 
-// Extend requests a grant that reaches up to delta. It does not wait; Changed reports the
-// result.
+// Extend requests a grant that reaches up to delta. It does not wait; Changed reports the result.
 func (k *Keeper) Extend(delta int64) {
 	for want := k.want.Load(); delta > want; want = k.want.Load() {
 		if k.want.CompareAndSwap(want, delta) {
@@ -183,8 +180,8 @@ func (k *Keeper) Invalidate() {
 	generator.Signal(k.wake)
 }
 
-// Close stops the background work, waits for it, ends the lease, and releases the worker ID
-// within the timeout. Call it once.
+// Close stops the background work, waits for it, ends the lease, and releases the worker ID within
+// the timeout. Call it once.
 func (k *Keeper) Close() error {
 	k.cancel()
 	k.ran.Wait()

@@ -9,8 +9,8 @@ import (
 	"github.com/uidring/uidring/internal/generator"
 )
 
-// heartbeat is the time between the beginnings of two renewals, each bounded by renewTimeout and
-// by AssignTimeout. So a renewal ends within a minute of the beginning of the last, as package
+// heartbeat is the time between the beginnings of two renewals, each bounded by renewTimeout and by
+// AssignTimeout. So a renewal ends within a minute of the beginning of the last, as package
 // assigner promises to leases.
 const (
 	heartbeat    = 45 * time.Second
@@ -37,8 +37,8 @@ func (k *Keeper) run(ctx context.Context) {
 	}
 }
 
-// step renews the lease, or takes one if none is held, and returns the time to wait before the
-// next step.
+// step renews the lease, or takes one if none is held, and returns the time to wait before the next
+// step.
 func (k *Keeper) step(ctx context.Context) time.Duration {
 	started := time.Now()
 	k.ending.Lock() // a call of Invalidate that has cleared the lease has also called Ended by then

@@ -45,8 +45,8 @@ type Trace struct {
 	LeaseKept     func(workerID int64)
 }
 
-// New returns a Keeper with the defaults filled in, and a Checker with the mistakes in s. Alloc
-// is nil if the layout or the epoch is wrong. Without mistakes the caller goes on with Start.
+// New returns a Keeper with the defaults filled in, and a Checker with the mistakes in s. Alloc is
+// nil if the layout or the epoch is wrong. Without mistakes the caller goes on with Start.
 func New(s Settings) (*Keeper, *check.Checker) {
 	c := &check.Checker{Invalid: s.Errors.InvalidConfig}
 	s.Layout = cmp.Or(s.Layout, bitsalloc.Default())

@@ -43,8 +43,7 @@ func (k *Keeper) announceStart(g *Grant) {
 }
 
 // announce warns, once each, when the layout ends within a year, and when callers have driven ID
-// time further ahead of the clock than longLead. The units that a lease begins ahead do not
-// count.
+// time further ahead of the clock than longLead. The units that a lease begins ahead do not count.
 func (k *Keeper) announce(g *Grant) {
 	if !k.ends && k.Alloc.Time(g.position).AddDate(1, 0, 0).After(k.Alloc.Expires()) {
 		k.ends = true

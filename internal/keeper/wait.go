@@ -28,15 +28,15 @@ const slowStart = time.Second
 // longestPause bounds RetryAfter: the Keeper calls the store at least this often.
 const longestPause = time.Hour
 
-// nextDelay returns the next delay of an exponential backoff with jitter, from about
-// shortestPause to about 10 s.
+// nextDelay returns the next delay of an exponential backoff with jitter, from about shortestPause
+// to about 10 s.
 func nextDelay(last time.Duration) time.Duration {
 	next := min(max(2*last, shortestPause), 10*time.Second)
 	return next/2 + rand.N(next/2)
 }
 
-// first takes the first lease. Until ctx ends, it calls Assign again after an error that says
-// when to retry, and when the store does not answer.
+// first takes the first lease. Until ctx ends, it calls Assign again after an error that says when
+// to retry, and when the store does not answer.
 func (k *Keeper) first(ctx context.Context) error {
 	failure := errors.New("the store has not answered yet")
 	ctx = storecall.OnFailure(ctx, func(err error) { k.lastErr.Store(&err) }) // of a try that the store repeats
@@ -70,8 +70,8 @@ func (k *Keeper) first(ctx context.Context) error {
 	}
 }
 
-// retry returns the time after which Start repeats a call that failed, and false for an error
-// that stays.
+// retry returns the time after which Start repeats a call that failed, and false for an error that
+// stays.
 func (k *Keeper) retry(err error) (time.Duration, bool) {
 	if p, ok := errors.AsType[passing](err); ok {
 		return k.pause(p, err), true
@@ -95,9 +95,9 @@ func tooLong(ctx context.Context, wait time.Duration) bool {
 }
 
 // pause returns the time to wait before the next call of Assign after err, which contains p. It
-// logs err unless the last failure logged was of the same kind: the text has a time that
-// changes. It adds jitter, up to an eighth and at most 5 s, so that a fleet does not return to
-// its store at once.
+// logs err unless the last failure logged was of the same kind: the text has a time that changes.
+// It adds jitter, up to an eighth and at most 5 s, so that a fleet does not return to its store at
+// once.
 func (k *Keeper) pause(p passing, err error) time.Duration {
 	if kind := fmt.Sprintf("%T", p); k.reported != kind {
 		k.reported = kind

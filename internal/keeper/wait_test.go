@@ -136,8 +136,8 @@ func TestWaitAfterTheStartIsLogged(t *testing.T) {
 	})
 }
 
-// The clock of a lease goes on from the reading of Assign, or from the clock of the lease before
-// if that is ahead.
+// The clock of a lease goes on from the reading of Assign, or from the clock of the lease before if
+// that is ahead.
 func TestClockOfALeaseDoesNotGoBack(t *testing.T) {
 	for skew, want := range map[time.Duration]time.Duration{time.Hour: time.Hour, -time.Hour: 0} {
 		bubble(t, func(t *testing.T, r *rig) {
@@ -156,8 +156,8 @@ func TestClockOfALeaseDoesNotGoBack(t *testing.T) {
 	}
 }
 
-// Start waits neither for an error that stays, nor for a second answer when ctx ends before it.
-// Its error names all reasons.
+// Start waits neither for an error that stays, nor for a second answer when ctx ends before it. Its
+// error names all reasons.
 func TestStartFails(t *testing.T) {
 	hang := errors.New("no answer")
 	passes := &retry{assigner.ErrWorkersExhausted, 10 * time.Second}
@@ -241,8 +241,8 @@ func TestCurrentUnitCountsAsUsedByAnEarlierProcess(t *testing.T) {
 	}
 }
 
-// The wall clock goes on while a machine is suspended, and the monotonic clock stands still. A
-// key of Sticky may have had another holder meanwhile.
+// The wall clock goes on while a machine is suspended, and the monotonic clock stands still. A key
+// of Sticky may have had another holder meanwhile.
 func TestClockIsReadAfterAnAssignerThatDoesNotReadIt(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		cfg := r.settings()

@@ -1,6 +1,6 @@
 // Command mutate breaks the packages that keep IDs unique, one small change at a time, and runs
-// their tests: each mutant must fail a test, or survivors.txt must say why it may live. Run it
-// from the top of the repository.
+// their tests: each mutant must fail a test, or survivors.txt must say why it may live. Run it from
+// the top of the repository.
 //
 //	go run ./internal/systest/mutate                        # every mutant
 //	go run ./internal/systest/mutate -sample 20             # about 20 mutants of each package, other ones each time
@@ -8,10 +8,10 @@
 //	go run ./internal/systest/mutate -rules                 # the changes of rules.txt, each of which breaks a rule by name
 //	go run ./internal/systest/mutate -matrix -match ^bitsalloc  # each mutant against each test func
 //
-// The operators are: false and true (a condition), operand (one side of && and || alone),
-// operator (another comparison or sum), number (plus one, or the other of true and false),
-// argument (in place of its call), remove (a statement) and swap (neighboring statements whose
-// order other goroutines may see). A mutant that does not compile is dropped.
+// The operators are: false and true (a condition), operand (one side of && and || alone), operator
+// (another comparison or sum), number (plus one, or the other of true and false), argument (in
+// place of its call), remove (a statement) and swap (neighboring statements whose order other
+// goroutines may see). A mutant that does not compile is dropped.
 package main
 
 import (
@@ -190,8 +190,8 @@ func (r *report) finish(least int) error {
 }
 
 // survivors lists the mutants that may live. A paragraph begins with the reason, in lines that
-// begin with #, and goes on with a package, function and operator a line, and the number of
-// mutants if it is not 1: "cached lane.begin: swap ×3".
+// begin with #, and goes on with a package, function and operator a line, and the number of mutants
+// if it is not 1: "cached lane.begin: swap ×3".
 const survivors = "internal/systest/mutate/survivors.txt"
 
 // readSurvivors returns the number of mutants of each kind that the file explains.

@@ -39,8 +39,8 @@ func postgres(s *testserver.Server) storetest.Database {
 	return b
 }
 
-// insidePostgres has pgx begin a transaction on each new connection, since pgx drops a
-// connection that comes back to the pool inside one. Other drivers do not.
+// insidePostgres has pgx begin a transaction on each new connection, since pgx drops a connection
+// that comes back to the pool inside one. Other drivers do not.
 func insidePostgres(t *testing.T, dsn string) *sqlx.DB {
 	cfg, err := pgx.ParseConfig(dsn)
 	testkit.Must(t, err)
@@ -72,8 +72,8 @@ func TestPostgreSQL(t *testing.T) {
 	}
 }
 
-// Every other handle is serializable: there a swap that comes late fails, in place of finding
-// the row changed.
+// Every other handle is serializable: there a swap that comes late fails, in place of finding the
+// row changed.
 func TestLeasesOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	b := postgres(testserver.PostgreSQL(t))
@@ -245,8 +245,8 @@ func postgresTwins(t *testing.T, b storetest.Database) {
 	})
 }
 
-// Apply does not make a second table in the first schema of the path, and two of them are
-// refused: another user has another path.
+// Apply does not make a second table in the first schema of the path, and two of them are refused:
+// another user has another path.
 func twoSchemas(t *testing.T, b storetest.Database) {
 	db, dsn := b.Applied(t)
 	both := open(t, dsn+"&search_path=app,public")

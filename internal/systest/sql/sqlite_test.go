@@ -22,8 +22,8 @@ import (
 	"github.com/uidring/uidring/schema"
 )
 
-// sqlite is a backend whose databases are files. It sets no busy_timeout: package sqlassigner
-// must handle concurrent writers.
+// sqlite is a backend whose databases are files. It sets no busy_timeout: package sqlassigner must
+// handle concurrent writers.
 func sqlite() storetest.Database {
 	return storetest.Database{
 		Empty: func(t *testing.T) (*sqlx.DB, string) {
@@ -47,8 +47,8 @@ func fileOf(dsn string) string {
 	return path
 }
 
-// locked keeps others from writing and, where the journal is not a write-ahead log, from
-// reading. A process may have just one driver's connections to a file.
+// locked keeps others from writing and, where the journal is not a write-ahead log, from reading. A
+// process may have just one driver's connections to a file.
 func locked(open func(t *testing.T, dsn string) *sqlx.DB) func(t *testing.T, dsn string) (unlock func()) {
 	return func(t *testing.T, dsn string) (unlock func()) {
 		writer := open(t, dsn)
@@ -144,9 +144,8 @@ func TestReadOnlySQLiteIsRefused(t *testing.T) {
 	}
 }
 
-// SQLite does not give out the number of a deleted row again, even if it was the largest. A
-// counter that was set back does not lead to a second holder of a number whose token is still
-// there.
+// SQLite does not give out the number of a deleted row again, even if it was the largest. A counter
+// that was set back does not lead to a second holder of a number whose token is still there.
 func TestSQLiteForgetsNoDeletedNumber(t *testing.T) {
 	db, _ := sqlite().Applied(t)
 	storetest.Assign(t, storetest.Disposable(db))

@@ -1,5 +1,5 @@
-// Package day_test has the days of a service: restarts, rolling updates, crash loops and
-// outages, with real generators and leases on a store in memory, in fake time.
+// Package day_test has the days of a service: restarts, rolling updates, crash loops and outages,
+// with real generators and leases on a store in memory, in fake time.
 package day_test
 
 import (
@@ -191,8 +191,8 @@ func (c *cluster) kill(p *pod) {
 	}
 }
 
-// Ten graceful restarts in a row: the first ID is at most a unit ahead of the clock and of the
-// IDs that were issued.
+// Ten graceful restarts in a row: the first ID is at most a unit ahead of the clock and of the IDs
+// that were issued.
 func TestGracefulRestartLeavesNoTrace(t *testing.T) {
 	for kind := range kinds {
 		for way := range ways {
@@ -212,8 +212,8 @@ func TestGracefulRestartLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// A rolling update: one pod more, one less, three times over all pods. No pod is without IDs,
-// with Close and without it.
+// A rolling update: one pod more, one less, three times over all pods. No pod is without IDs, with
+// Close and without it.
 func TestRollingUpdateLeavesNoPodWithoutIDs(t *testing.T) {
 	for kind := range kinds {
 		for _, way := range []string{"Leased", "Auto"} {
@@ -245,8 +245,8 @@ func TestRollingUpdateLeavesNoPodWithoutIDs(t *testing.T) {
 	}
 }
 
-// A process that is killed again and again starts each time. Crashes do not add up: IDs are at
-// most two windows and a step a crash ahead of the clock.
+// A process that is killed again and again starts each time. Crashes do not add up: IDs are at most
+// two windows and a step a crash ahead of the clock.
 func TestCrashLoop(t *testing.T) {
 	const crashes = 50
 	for _, pause := range []time.Duration{3 * time.Second, 10 * time.Second, time.Minute, 5 * time.Minute} {
@@ -296,8 +296,8 @@ func TestCrashEachSecond(t *testing.T) {
 	})
 }
 
-// Worker IDs that a burst has left ahead of the clock are free. A generator that keeps to the
-// clock takes a new one instead.
+// Worker IDs that a burst has left ahead of the clock are free. A generator that keeps to the clock
+// takes a new one instead.
 func TestGeneratorThatKeepsToTheClockTakesAnotherWorkerID(t *testing.T) {
 	for _, kind := range []string{"defaultgen", "cached within 10 s"} {
 		each(t, kind, "Leased", func(c *cluster) {
@@ -338,8 +338,8 @@ func (c *cluster) outage(p *pod, rate int) time.Duration {
 }
 
 // An outage is bridged for a window at an ordinary rate, 1,000 IDs a second, and from a start on
-// for half of it; also by a holder that a crash loop has left two windows ahead of the clock,
-// once it has renewed for a minute. Its first grant lasts for a unit of IDs, 8,192 here.
+// for half of it; also by a holder that a crash loop has left two windows ahead of the clock, once
+// it has renewed for a minute. Its first grant lasts for a unit of IDs, 8,192 here.
 func TestOutageIsBridged(t *testing.T) {
 	const rate = 1000
 	for name, scene := range map[string]struct {

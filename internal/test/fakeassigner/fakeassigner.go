@@ -10,8 +10,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 )
 
-// An Assigner is a store of worker IDs that answers as a test decides. A func that is nil agrees
-// to everything, and OnAssign that is nil is Fresh.
+// An Assigner is a store of worker IDs that answers as a test decides. A func that is nil agrees to
+// everything, and OnAssign that is nil is Fresh.
 type Assigner struct {
 	OnAssign  AssignFunc
 	OnRenew   func(ctx context.Context, g *assigner.Grant, used, want int64) error
@@ -90,8 +90,7 @@ func Fresh(_ context.Context, nth int, _ assigner.Domain) (assigner.Grant, error
 	return assigner.Grant{WorkerID: int64(nth), First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
 }
 
-// Fenced gives the worker IDs from 1 on, for the current delta and the deltas after it, n
-// together.
+// Fenced gives the worker IDs from 1 on, for the current delta and the deltas after it, n together.
 func Fenced(n int64) AssignFunc {
 	return func(_ context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 		now := d.Now()

@@ -55,10 +55,10 @@ func (s *suite) closed(t *testing.T) {
 	}
 }
 
-// closeWakes closes a generator on many goroutines while callers wait for a worker ID and the
-// store is out of reach, as it may be at a shutdown. The callers return at once. Close takes
-// AssignTimeout; all calls wait for the one release, which names no delta above the last one,
-// and return its error.
+// closeWakes closes a generator on many goroutines while callers wait for a worker ID and the store
+// is out of reach, as it may be at a shutdown. The callers return at once. Close takes
+// AssignTimeout; all calls wait for the one release, which names no delta above the last one, and
+// return its error.
 func (s *suite) closeWakes(t *testing.T) {
 	var used atomic.Int64
 	store := &fakeassigner.Assigner{
@@ -97,8 +97,8 @@ func (s *suite) closeWakes(t *testing.T) {
 	}
 }
 
-// closeUnderLoad has callers that race with Close. They get good IDs or ErrClosed, and none
-// after Close has returned.
+// closeUnderLoad has callers that race with Close. They get good IDs or ErrClosed, and none after
+// Close has returned.
 func (s *suite) closeUnderLoad(t *testing.T) {
 	for range 20 {
 		g := s.open(t, keeper.Settings{Layout: bitsalloc.Snowflake()})
@@ -161,8 +161,8 @@ func (s *suite) lastDelta(t *testing.T) {
 	}
 }
 
-// lastDeltaUnderLoad closes generators while callers take IDs, from many units a millisecond if
-// the package allows it. No caller gets an ID above the delta of the release.
+// lastDeltaUnderLoad closes generators while callers take IDs, from many units a millisecond if the
+// package allows it. No caller gets an ID above the delta of the release.
 func (s *suite) lastDeltaUnderLoad(t *testing.T) {
 	layout := bitsalloc.Layout{DeltaBits: 50, WorkerBits: 10, SequenceBits: 3, Unit: time.Millisecond}
 	for range testkit.Scaled(40) {

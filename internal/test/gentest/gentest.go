@@ -1,5 +1,5 @@
-// Package gentest is the conformance suite of the generators with a worker ID: packages cached
-// and defaultgen run it. It has the tests of the promises that both make.
+// Package gentest is the conformance suite of the generators with a worker ID: packages cached and
+// defaultgen run it. It has the tests of the promises that both make.
 package gentest
 
 import (
@@ -130,8 +130,8 @@ var Start = time.Date(2000, time.January, 1, 0, 0, 0, 0, time.UTC)
 var epochs atomic.Int64
 
 // NewEpoch returns an epoch of the test's own, whole minutes before Start, where a unit of any
-// length begins. The process remembers a worker ID by epoch, and a generator that follows
-// another one starts above it.
+// length begins. The process remembers a worker ID by epoch, and a generator that follows another
+// one starts above it.
 func NewEpoch() time.Time {
 	return Start.Add(-24*time.Hour - time.Duration(epochs.Add(1))*time.Minute)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 )
 
-// oldestDelta has a generator report the oldest delta that it may still use every 10 s. It
-// issues no ID below that, and an idle generator keeps up with the clock.
+// oldestDelta has a generator report the oldest delta that it may still use every 10 s. It issues
+// no ID below that, and an idle generator keeps up with the clock.
 func (s *suite) oldestDelta(t *testing.T) {
 	store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(1000), Within: 10 * time.Second,
 		OnRenew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {

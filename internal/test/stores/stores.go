@@ -34,8 +34,7 @@ func Create(t testing.TB, s leasestore.Store, row leasestore.Row, ttl time.Durat
 	return Load(t, s, row.WorkerID)
 }
 
-// Load returns the row of a worker ID, and waits for a client that connects again after a
-// restart.
+// Load returns the row of a worker ID, and waits for a client that connects again after a restart.
 func Load(t testing.TB, s leasestore.Store, workerID int64) (row leasestore.Row) {
 	t.Helper()
 	testkit.Succeeds(t, "the row", func() (err error) {
@@ -45,8 +44,7 @@ func Load(t testing.TB, s leasestore.Store, workerID int64) (row leasestore.Row)
 	return row
 }
 
-// Status returns the status of a store, and waits for a client that connects again after a
-// restart.
+// Status returns the status of a store, and waits for a client that connects again after a restart.
 func Status(t testing.TB, s leasestore.Store) (status leasestore.Status) {
 	t.Helper()
 	testkit.Succeeds(t, "an answer of the store", func() (err error) {
@@ -56,9 +54,9 @@ func Status(t testing.TB, s leasestore.Store) (status leasestore.Status) {
 	return status
 }
 
-// EveryCall returns the errors of Status, LoadMeta, SwapMeta, Load, List, Swap, Expired and, if
-// the store has them, Namespaces and CreateFree. Each call has a time of its own. Swap creates
-// the [Sample]. A result beside an error fails the test.
+// EveryCall returns the errors of Status, LoadMeta, SwapMeta, Load, List, Swap, Expired and, if the
+// store has them, Namespaces and CreateFree. Each call has a time of its own. Swap creates the
+// [Sample]. A result beside an error fails the test.
 func EveryCall(ctx context.Context, t testing.TB, s leasestore.Store, each time.Duration) (errs []error) {
 	t.Helper()
 	calls := []func(context.Context) (any, error){
@@ -90,8 +88,7 @@ func EveryCall(ctx context.Context, t testing.TB, s leasestore.Store, each time.
 	return errs
 }
 
-// Fail checks that every call fails, with an error that has all parts and not the password
-// hunter2.
+// Fail checks that every call fails, with an error that has all parts and not the password hunter2.
 func Fail(t testing.TB, s leasestore.Store, parts ...string) {
 	t.Helper()
 	for i, err := range EveryCall(t.Context(), t, s, time.Minute) {
@@ -168,8 +165,8 @@ func Assign(t testing.TB, s leasestore.Store) assigner.Lease {
 	return l
 }
 
-// ACopyIsQuarantined checks that a claim on a copy of the store's data, such as a backup that
-// was restored, is quarantined. copied makes the copy, and returns the store on it.
+// ACopyIsQuarantined checks that a claim on a copy of the store's data, such as a backup that was
+// restored, is quarantined. copied makes the copy, and returns the store on it.
 func ACopyIsQuarantined(t *testing.T, s leasestore.Store, copied func() leasestore.Store) {
 	t.Helper()
 	l := Assign(t, s)
@@ -211,8 +208,8 @@ func ItsIdentityStays(t *testing.T, s leasestore.Store, server *testserver.Serve
 	return first.Identity
 }
 
-// ListHasAllFolders checks that List returns the rows of all folders of an empty store, of
-// several pages if more rows and long owners make them, and not the rows of its neighbours.
+// ListHasAllFolders checks that List returns the rows of all folders of an empty store, of several
+// pages if more rows and long owners make them, and not the rows of its neighbours.
 func ListHasAllFolders(t *testing.T, s leasestore.Store, more int64, owner string, neighbours ...leasestore.Store) {
 	t.Helper()
 	for _, n := range neighbours {

@@ -158,8 +158,8 @@ func Leased(db *sqlx.DB) assigner.Assigner {
 	return assigner.Leased(LeaseStore(db), assigner.LeaseConfig{})
 }
 
-// Disposable, Sticky and Beside return assigners of Kinds. Beside leases worker IDs, and leaves
-// the low ones to WORKER_NODE.
+// Disposable, Sticky and Beside return assigners of Kinds. Beside leases worker IDs, and leaves the
+// low ones to WORKER_NODE.
 func Disposable(db *sqlx.DB) assigner.Assigner { return Kinds(db)["Disposable"](sqlassigner.Config{}) }
 
 func Sticky(db *sqlx.DB) assigner.Assigner { return Kinds(db)["Sticky"](sqlassigner.Config{}) }
@@ -252,8 +252,8 @@ func RefusedForNow(t *testing.T, use func(cfg sqlassigner.Config) assigner.Assig
 	WantError(t, err, sentinel, append(parts, context.Canceled.Error())...)
 }
 
-// WantError checks sentinel and text of an error, which never has the password hunter2. It takes
-// no notice of letter case, which the names of PostgreSQL's tables lack.
+// WantError checks sentinel and text of an error, which never has the password hunter2. It takes no
+// notice of letter case, which the names of PostgreSQL's tables lack.
 func WantError(t *testing.T, err, sentinel error, parts ...string) {
 	t.Helper()
 	if !errors.Is(err, sentinel) || strings.Contains(err.Error(), "hunter2") {
@@ -268,8 +268,8 @@ func WantError(t *testing.T, err, sentinel error, parts ...string) {
 	}
 }
 
-// RefusedFor checks that every assigner rejects a handle, also with AllowUndurable. db connects
-// to the same tables.
+// RefusedFor checks that every assigner rejects a handle, also with AllowUndurable. db connects to
+// the same tables.
 func RefusedFor(t *testing.T, db, handle *sqlx.DB, parts ...string) {
 	t.Helper()
 	for name, use := range Kinds(handle) {
@@ -280,8 +280,8 @@ func RefusedFor(t *testing.T, db, handle *sqlx.DB, parts ...string) {
 	}
 }
 
-// CheckUndurable checks that a database with these faults is refused, and that AllowUndurable
-// turns each into a warning.
+// CheckUndurable checks that a database with these faults is refused, and that AllowUndurable turns
+// each into a warning.
 func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
 	t.Helper()
 	for _, a := range []assigner.Assigner{Disposable(db), Sticky(db)} {
@@ -316,8 +316,8 @@ type Denial struct {
 	Says string
 }
 
-// Denied checks the errors of assigners on handles whose DSNs have a password with hunter2 in
-// it, which no error shows.
+// Denied checks the errors of assigners on handles whose DSNs have a password with hunter2 in it,
+// which no error shows.
 func Denied(t *testing.T, open func(t *testing.T, dsn string) *sqlx.DB, denials []Denial) {
 	t.Helper()
 	for _, d := range denials {

@@ -42,8 +42,8 @@ func Driver(t *testing.T, b Database) {
 // LeasesWithstandFaults cuts connections, and kills the server if the Database can.
 func LeasesWithstandFaults(t *testing.T, b Database) { assignertest.RunFaults(t, b.fixtures(t)) }
 
-// fixtures returns the fixtures of a suite. They share a database: to create one takes longer
-// than most cases.
+// fixtures returns the fixtures of a suite. They share a database: to create one takes longer than
+// most cases.
 func (b Database) fixtures(t *testing.T) func(t *testing.T) assignertest.StoreFixture {
 	_, dsn := b.Applied(t)
 	return func(t *testing.T) assignertest.StoreFixture { return b.fixture(t, dsn) }
@@ -164,8 +164,8 @@ func wantFence(t *testing.T, s leasestore.Store, l assigner.Lease, version int64
 	}
 }
 
-// openTransaction takes worker IDs over a connection that is inside a transaction. A grant is
-// gone when that ends, and the next process gets the same: 60,000 of 60,000 IDs were equal.
+// openTransaction takes worker IDs over a connection that is inside a transaction. A grant is gone
+// when that ends, and the next process gets the same: 60,000 of 60,000 IDs were equal.
 func openTransaction(t *testing.T, b Database) {
 	db, dsn := b.Applied(t)
 	RefusedFor(t, db, b.Inside(t, dsn), "inside a transaction", "BeginTx")

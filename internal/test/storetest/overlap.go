@@ -55,8 +55,8 @@ func leasesBesideNodes(t *testing.T, b Database) {
 	}
 }
 
-// besideAnotherLayout: layouts keep IDs apart if they have another unit or another number of
-// bits below the delta.
+// besideAnotherLayout: layouts keep IDs apart if they have another unit or another number of bits
+// below the delta.
 func besideAnotherLayout(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	Assign(t, Disposable(db))
@@ -126,8 +126,7 @@ func growIntoLeases(t *testing.T, b Database) {
 	}
 }
 
-// fewLeft: both sides say so once, when less than a tenth of the numbers below a namespace is
-// left.
+// fewLeft: both sides say so once, when less than a tenth of the numbers below a namespace is left.
 func fewLeft(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	var log, leaseLog testkit.Recorder

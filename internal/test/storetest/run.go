@@ -72,8 +72,8 @@ func outlive(t *testing.T, b Database) {
 	}
 }
 
-// ComesBack starts an assignment while the server is away and has it come back at the first
-// attempt that failed.
+// ComesBack starts an assignment while the server is away and has it come back at the first attempt
+// that failed.
 func ComesBack(t *testing.T, db *sqlx.DB, down, up func()) {
 	t.Helper()
 	l := Assign(t, Disposable(db))
@@ -172,8 +172,8 @@ func applyGroups(t *testing.T, b Database) {
 	}
 }
 
-// TakeAtOnce has n assigners, with a handle each as processes have, take a worker ID at once,
-// and checks that all differ.
+// TakeAtOnce has n assigners, with a handle each as processes have, take a worker ID at once, and
+// checks that all differ.
 func TakeAtOnce(t *testing.T, n int, timeout time.Duration, open func(i int) assigner.Assigner) {
 	t.Helper()
 	assigners, workers := make([]assigner.Assigner, n), make([]int64, n)

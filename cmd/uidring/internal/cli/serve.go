@@ -45,9 +45,8 @@ func newServe(s *streams) *cobra.Command {
 }
 
 // ballast is the size of memory that nothing touches: it is not resident, but counts as live for
-// the garbage collector. Without it a cycle, which marks 3 MiB of the process, comes every 3 MiB
-// of requests and takes 5 % of their time. A larger GOGC would multiply the memory of
-// connections.
+// the garbage collector. Without it a cycle, which marks 3 MiB of the process, comes every 3 MiB of
+// requests and takes 5 % of their time. A larger GOGC would multiply the memory of connections.
 const ballast = 32 << 20 // bytes
 
 // serveFlags are the values of the flags, before finish completes them.

@@ -1,5 +1,5 @@
-// Package daemon is the process of uidring serve: its listeners, its generator with the lease of
-// a worker ID, the reloading of its certificate and tokens, and the order of start and shutdown.
+// Package daemon is the process of uidring serve: its listeners, its generator with the lease of a
+// worker ID, the reloading of its certificate and tokens, and the order of start and shutdown.
 package daemon
 
 import (
@@ -103,9 +103,9 @@ func (s *Service) closeStore() {
 	}
 }
 
-// Run serves until ctx ends, and then returns nil. It returns an error if it cannot listen, or
-// if it gets no worker ID because the store is unreachable or refuses, and ErrSecondStore. It
-// does not retry the start: systemd and others do. On SIGHUP it reads its files again.
+// Run serves until ctx ends, and then returns nil. It returns an error if it cannot listen, or if
+// it gets no worker ID because the store is unreachable or refuses, and ErrSecondStore. It does not
+// retry the start: systemd and others do. On SIGHUP it reads its files again.
 func (s *Service) Run(ctx context.Context) (err error) {
 	defer s.closeStore()
 	api, admin := s.connections()
@@ -130,8 +130,8 @@ func (s *Service) Run(ctx context.Context) (err error) {
 	return s.serve(ctx, func(page *dashboard.Page) { group.Go(func() { page.Run(background) }) })
 }
 
-// serve listens, takes a worker ID, shows the page and serves the API. When ctx ends it undoes
-// that in reverse.
+// serve listens, takes a worker ID, shows the page and serves the API. When ctx ends it undoes that
+// in reverse.
 func (s *Service) serve(ctx context.Context, show func(*dashboard.Page)) error {
 	failed := make(chan error, 2) // of the two listeners
 	go func() { failed <- s.api.serve() }()
@@ -166,8 +166,8 @@ func (s *Service) serve(ctx context.Context, show func(*dashboard.Page)) error {
 
 func (s *Service) closeListeners() { _, _ = s.api.server.Close(), s.admin.server.Close() }
 
-// generator takes a worker ID and returns a generator. It waits for the end of a quarantine and
-// for a free worker ID, but for an answer of the store no longer than storeTimeout.
+// generator takes a worker ID and returns a generator. It waits for the end of a quarantine and for
+// a free worker ID, but for an answer of the store no longer than storeTimeout.
 func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 	if err := s.makeStore(ctx); err != nil {
 		return nil, fmt.Errorf("store %s: %w", s.store, err)
@@ -270,8 +270,8 @@ func (s *Service) newAPI(g *cached.Generator) (*httpapi.Server, *dashboard.Page,
 	return api, page, nil
 }
 
-// stop finishes the requests under way, ends the segments, and releases the worker ID. The
-// listener for operators is the last: probes and scrapes are answered up to the end.
+// stop finishes the requests under way, ends the segments, and releases the worker ID. The listener
+// for operators is the last: probes and scrapes are answered up to the end.
 func (s *Service) stop(api *httpapi.Server, generator *cached.Generator) {
 	s.logger.Info("stopping", "drain", s.cfg.Drain)
 	s.notify(daemon.SdNotifyStopping)

@@ -314,8 +314,8 @@ func draw(t *testing.T, client *http.Client, r *running, n int) io.Reader {
 	return answer.Body
 }
 
-// drawFrom has n clients draw IDs from servers until stop is called. No ID may come twice, and
-// no call may fail.
+// drawFrom has n clients draw IDs from servers until stop is called. No ID may come twice, and no
+// call may fail.
 func drawFrom(t *testing.T, issued *idset.Set, n int, servers ...string) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup

@@ -49,8 +49,7 @@ func TestHorizonMetricAppearsWithTheFirstCall(t *testing.T) {
 }
 
 // A client issues IDs from memory, also after the service has stopped. No ID is below a horizon
-// that was read before the draw: a reader that has come so far would never see the row of the
-// ID.
+// that was read before the draw: a reader that has come so far would never see the row of the ID.
 func TestHorizonIsBelowTheIDsOfClients(t *testing.T) {
 	t.Parallel()
 	cfg, log := testConfig(t)

@@ -206,9 +206,8 @@ func (r *round) pause(i int) {
 	}
 }
 
-// A driver is a program around a client of some language. It reads a command per line, and
-// writes the IDs that it draws, one per line, and then "ok" or "error kind | message". The
-// commands are:
+// A driver is a program around a client of some language. It reads a command per line, and writes
+// the IDs that it draws, one per line, and then "ok" or "error kind | message". The commands are:
 //
 //	open SERVERS TOKEN BATCH TIMEOUT WAIT MAXAGE   replaces the client; servers with commas, times in ms
 //	take N TAKERS                                  draws N IDs in concurrent parts
@@ -268,9 +267,9 @@ func (d *driver) dropsOldIDs(open string, age time.Duration) {
 	}
 }
 
-// outlastsLiars has the client draw IDs while one of its servers is real, and the others are
-// liars. It takes no ID of a lie, follows no redirect with its token, gives up an answer without
-// end, and asks each server again. A forked child does so, too, although an answer is under way.
+// outlastsLiars has the client draw IDs while one of its servers is real, and the others are liars.
+// It takes no ID of a lie, follows no redirect with its token, gives up an answer without end, and
+// asks each server again. A forked child does so, too, although an answer is under way.
 func (d *driver) outlastsLiars(server string) {
 	l := newLiars(d.t)
 	servers := []string{server}
@@ -439,8 +438,8 @@ func example(t *testing.T, language, server string) string {
 	return source
 }
 
-// commands return the commands of the driver of a language, and of the example in the README of
-// the client. dir is a folder for compiled files.
+// commands return the commands of the driver of a language, and of the example in the README of the
+// client. dir is a folder for compiled files.
 type commands func(t *testing.T, dir, example string) (driver, readme *exec.Cmd)
 
 var languages = map[string]commands{

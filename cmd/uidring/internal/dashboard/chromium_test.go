@@ -56,8 +56,8 @@ type tab struct {
 // offline are the errors that Chromium logs when a service is down. A page cannot prevent them.
 var offline = []string{"net::ERR_CONNECTION_REFUSED", "net::ERR_CONNECTION_RESET", "net::ERR_EMPTY_RESPONSE", "net::ERR_INCOMPLETE_CHUNKED_ENCODING"}
 
-// open opens a tab with the page of a service. When the test ends, it closes the tab, and
-// reports all logged errors but the expected ones.
+// open opens a tab with the page of a service. When the test ends, it closes the tab, and reports
+// all logged errors but the expected ones.
 func open(t *testing.T, browser context.Context, s *service, on device, expected ...string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())

@@ -87,8 +87,8 @@ func (s *Server) draw(a *answer, r *http.Request, query url.Values, from *supply
 	return nil
 }
 
-// parameters parses a query. It rejects unknown and repeated parameters: a misspelled name must
-// not select a default unnoticed.
+// parameters parses a query. It rejects unknown and repeated parameters: a misspelled name must not
+// select a default unnoticed.
 func parameters(r *http.Request, known ...string) (url.Values, *problem) {
 	if r.URL.RawQuery == "" {
 		return nil, nil
@@ -134,14 +134,14 @@ type shortage struct {
 	at  time.Time
 }
 
-// longestWait is how long a request waits for the renewal of the lease, for a range of a
-// segment, or for the clock to come within MaxAhead. A burst may use up the window or the ranges
-// before the next one is there. If the store is down, clients must not wait longer: they can ask
-// another server.
+// longestWait is how long a request waits for the renewal of the lease, for a range of a segment,
+// or for the clock to come within MaxAhead. A burst may use up the window or the ranges before the
+// next one is there. If the store is down, clients must not wait longer: they can ask another
+// server.
 const longestWait = 500 * time.Millisecond
 
-// A patience is a context that ends longestWait after the first call of Done: a request that
-// does not wait has no timer.
+// A patience is a context that ends longestWait after the first call of Done: a request that does
+// not wait has no timer.
 type patience struct {
 	context.Context
 	cancel context.CancelFunc
@@ -161,8 +161,8 @@ func (p *patience) end() {
 	}
 }
 
-// reserve takes all n IDs before draw writes the first: after a shortage the answer can still be
-// a problem. The request has begun at now.
+// reserve takes all n IDs before draw writes the first: after a shortage the answer can still be a
+// problem. The request has begun at now.
 func (s *supply) reserve(ctx context.Context, b *batch, n int, now time.Time) error {
 	patient := &patience{Context: ctx}
 	defer patient.end()
@@ -199,8 +199,7 @@ func (s *supply) reserve(ctx context.Context, b *batch, n int, now time.Time) er
 	return nil
 }
 
-// chunk is the number of bytes of a body in memory at once. A batch also needs 16 bytes per
-// span.
+// chunk is the number of bytes of a body in memory at once. A batch also needs 16 bytes per span.
 const chunk = 32 << 10
 
 // A batch holds the buffers of a request for IDs. A pool reuses it for later requests.
@@ -224,8 +223,8 @@ func (b *batch) add(first int64, n int) {
 	b.spans = append(b.spans, span{first, n})
 }
 
-// write writes the body. It ignores write errors: they mean that the client has disconnected,
-// and net/http ends the request.
+// write writes the body. It ignores write errors: they mean that the client has disconnected, and
+// net/http ends the request.
 func (b *batch) write(w http.ResponseWriter, f format) {
 	buf := append(b.buf, f.head...)
 	between := ""

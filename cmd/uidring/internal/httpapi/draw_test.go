@@ -186,9 +186,8 @@ func TestDrawWaitsForTheLease(t *testing.T) {
 	})
 }
 
-// One request waits, and those after it are refused at once, until there is an ID again. A
-// client that has left before shows nothing. They do not use up the bound of ID time, 27,360 IDs
-// here.
+// One request waits, and those after it are refused at once, until there is an ID again. A client
+// that has left before shows nothing. They do not use up the bound of ID time, 27,360 IDs here.
 func TestDrawWaitsInVainOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _ := cutOff(t)

@@ -23,8 +23,8 @@ import (
 // workers counts the worker IDs that have been used in this process: each generator has another.
 var workers atomic.Int64
 
-// newGenerator makes a generator. If cfg does not say otherwise its epoch was an hour ago, by
-// the clock of the test, and its worker ID is new.
+// newGenerator makes a generator. If cfg does not say otherwise its epoch was an hour ago, by the
+// clock of the test, and its worker ID is new.
 func newGenerator(t testing.TB, cfg cached.Config) *cached.Generator {
 	t.Helper()
 	if cfg.Assigner == nil {
@@ -124,8 +124,8 @@ func both(s *Server) http.Handler {
 	})
 }
 
-// ask answers a request for a host, as openapi.json describes it. The headers are names and
-// values in turn.
+// ask answers a request for a host, as openapi.json describes it. The headers are names and values
+// in turn.
 func ask(s *Server, method, host, path string, headers ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, nil)
 	r.Host = host

@@ -5,10 +5,9 @@
 // A [Server] has two handlers, for a listener each: its own ServeHTTP for clients, and Admin for
 // operators, with the page, metrics and probes.
 //
-// A request passes these checks in order: the route, the site that it comes from, the method,
-// the length of its body, the number of requests under way, the token, and then, for /v1, the
-// limit on IDs per second. The first failed check answers the request with a problem of RFC
-// 9457.
+// A request passes these checks in order: the route, the site that it comes from, the method, the
+// length of its body, the number of requests under way, the token, and then, for /v1, the
+// limit on IDs per second. The first failed check answers the request with a problem of RFC 9457.
 package httpapi
 
 import (
@@ -168,12 +167,12 @@ func (s *Server) Admin() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.admin.find(r.URL.Path).ServeHTTP(w, r) })
 }
 
-// Drain makes /readyz answer 503, so that load balancers choose other servers. Other routes
-// answer as before. Call it some seconds before the server stops listening.
+// Drain makes /readyz answer 503, so that load balancers choose other servers. Other routes answer
+// as before. Call it some seconds before the server stops listening.
 func (s *Server) Drain() { s.draining.Store(true) }
 
-// Unready returns the name of the problem that GET /readyz answers with now, such as no-lease,
-// or "" if the server is ready.
+// Unready returns the name of the problem that GET /readyz answers with now, such as no-lease, or
+// "" if the server is ready.
 func (s *Server) Unready() string {
 	if p := s.unready(); p != nil {
 		return p.name
