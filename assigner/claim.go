@@ -125,19 +125,20 @@ func (c *claim) free() ([]leasestore.Row, error) {
 			continue
 		}
 		if !c.usedUp() {
-			new := leasestore.Row{WorkerID: c.meta.NextWorkerID}
-			i, _ := slices.BinarySearchFunc(usable, c.rank(new), func(r leasestore.Row, rank int64) int { return cmp.Compare(c.rank(r), rank) })
-			usable = append(usable[:min(i, attempts):min(i, attempts)], append([]leasestore.Row{new}, usable[i:]...)...)
+			usable = append(usable, leasestore.Row{WorkerID: c.meta.NextWorkerID})
 		}
 		if len(usable) == 0 {
 			return nil, c.none(nearest)
 		}
-		return usable[:min(attempts+1, len(usable))], nil
+		// In each rank use a random order, so that processes that start at once try different rows.
+		c.shuffle(len(usable), func(i, j int) { usable[i], usable[j] = usable[j], usable[i] })
+		slices.SortStableFunc(usable, func(a, b leasestore.Row) int { return cmp.Compare(c.rank(a), c.rank(b)) })
+		return usable[:min(attempts, len(usable))], nil
 	}
 }
 
-// usable returns the rows that may be taken, by rank, and the lowest fence of the rows whose fence
-// is too far ahead. It leaves out rows that are not counted yet, since the worker ID of such a row
+// usable returns the rows that may be taken, and the lowest fence of the rows whose fence is too
+// far ahead. It leaves out rows that are not counted yet, since the worker ID of such a row
 // would be given out again if the row were deleted, and rows that need a quarantine if a new worker
 // ID needs none.
 func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row, nearest int64) {
@@ -152,9 +153,6 @@ func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row, nearest 
 			usable = append(usable, row)
 		}
 	}
-	// In each rank use a random order, so that processes that start at once try different rows.
-	c.shuffle(len(usable), func(i, j int) { usable[i], usable[j] = usable[j], usable[i] })
-	slices.SortStableFunc(usable, func(a, b leasestore.Row) int { return cmp.Compare(c.rank(a), c.rank(b)) })
 	return usable, nearest
 }
 
@@ -162,7 +160,7 @@ func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row, nearest 
 // row at once.
 const (
 	rankSpare   = -1                // of Auto
-	rankNew     = math.MaxInt32     // a new worker ID
+	rankNew     = 1 << 50           // a new worker ID; the windows of a lead are fewer
 	rankWait    = rankNew + 1       // and the units to wait
 	rankSuspect = math.MaxInt64 - 1 // after a quarantine; for a new worker ID one more
 )
@@ -184,7 +182,7 @@ func (c *claim) rank(row leasestore.Row) int64 {
 	case ahead > c.domain.MaxAhead:
 		return rankWait + ahead
 	}
-	return min((ahead+c.limits.window-1)/c.limits.window, rankNew-1)
+	return (ahead + c.limits.window - 1) / c.limits.window
 }
 
 // spare reports whether a row was created for other processes and never claimed: every claim has an
