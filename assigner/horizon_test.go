@@ -187,6 +187,55 @@ func TestHorizonHoldsThroughTakeovers(t *testing.T) {
 	}
 }
 
+// A claim of a row that was not released keeps the words of its holder, until its fence is a minute in
+// the past, and for as long as callers keep IDs.
+func TestClaimKeepsTheOldestDeltaOfTheLastHolder(t *testing.T) {
+	for name, tt := range map[string]struct {
+		row            leasestore.Row
+		kept           time.Duration
+		oldest, former int64
+	}{
+		"held, its fence ahead":         {leasestore.Row{Token: "T", Fence: 1010, Oldest: 5}, 0, 5, 1010},
+		"its fence a minute ago":        {leasestore.Row{Token: "T", Fence: 940, Oldest: 5}, 0, 5, 940},
+		"its fence longer ago":          {leasestore.Row{Token: "T", Fence: 939, Oldest: 5}, 0, 940, 0},
+		"longer ago, with IDs kept":     {leasestore.Row{Token: "T", Fence: 939, Oldest: 5}, time.Second, 5, 940},
+		"revoked":                       {leasestore.Row{Token: "revoked-T", Fence: 1010, Oldest: 5}, 0, 5, 1010},
+		"released":                      {leasestore.Row{Fence: 1010, Oldest: 5}, 0, 1011, 0},
+		"released after a takeover":     {leasestore.Row{Fence: 1010, Oldest: 5, Former: 1005}, 0, 5, 1005},
+		"and the first is gone":         {leasestore.Row{Fence: 1010, Oldest: 5, Former: 939}, 0, 940, 1010},
+		"and both are gone":             {leasestore.Row{Fence: 939, Oldest: 5, Former: 930}, 0, 940, 0},
+		"taken from one that has taken": {leasestore.Row{Token: "T", Fence: 1010, Oldest: 5, Former: 940}, 0, 5, 940},
+		"and the first is gone, too":    {leasestore.Row{Token: "T", Fence: 1010, Oldest: 5, Former: 939}, 0, 940, 1010},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newMemStore()
+			tt.row.Version, tt.row.Expires = 1, memTime(memStart-1)
+			s.rows[0] = tt.row
+			s.pin(1)
+			d := memDomain()
+			d.KeptFor = tt.kept
+			takeIn(t, leased(s), d)
+			if got := s.rows[0]; got.Oldest != tt.oldest || got.Former != tt.former {
+				t.Errorf("row %+v, want oldest %d, former %d", got, tt.oldest, tt.former)
+			}
+		})
+	}
+}
+
+// The release of a service keeps the time of an earlier holder, whose limit is further ahead.
+func TestReleaseForCallersKeepsAnEarlierHolder(t *testing.T) {
+	s := newMemStore()
+	s.rows[0] = held(0, memStart+60, "gone", memStart-1)
+	s.pin(1)
+	d := memDomain()
+	d.KeptFor = 20 * time.Second
+	l := takeIn(t, clocked(leased(s)), d)
+	testkit.Must(t, l.End(t.Context(), Ending{Released: true, Used: memStart + 61}))
+	if row := s.rows[0]; row.Former != memStart+60+20 {
+		t.Errorf("row %+v, want former %d", row, memStart+80)
+	}
+}
+
 // A holder that took the row from a live one releases it: the live one goes on.
 func TestHorizonHoldsAgainstAReleaseAfterATakeover(t *testing.T) {
 	s := newMemStore()
