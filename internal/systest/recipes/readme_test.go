@@ -1,6 +1,7 @@
 package recipes
 
 import (
+	"bufio"
 	"context"
 	"os"
 	"os/exec"
@@ -8,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/jmoiron/sqlx"
@@ -69,12 +71,22 @@ func ofPage(t *testing.T, page string) (program string, db *sqlx.DB) {
 	return strings.Replace(program, "root@tcp(127.0.0.1:3306)/ids?", dsn+"?", 1), db
 }
 
-// printsAnID runs a program, whose output must be an ID.
+// printsAnID runs a program, whose output must be an ID. On SIGTERM it must give its worker ID
+// back, and end without an error.
 func printsAnID(t *testing.T, source string) {
-	out := output(t, source)
-	number, _ := strings.CutSuffix(out, " <nil>\n")
-	if id, err := strconv.ParseInt(number, 10, 64); err != nil || id <= 0 {
-		t.Errorf("it prints %q, want an ID", out)
+	t.Helper()
+	cmd := build(t.Context(), t, source)
+	var log strings.Builder
+	cmd.Stderr = &log
+	out, err := cmd.StdoutPipe()
+	testkit.Must(t, err)
+	testkit.Must(t, cmd.Start())
+	line, _ := bufio.NewReader(out).ReadString('\n') // the ID comes before the end of the program
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	err = cmd.Wait()
+	number, _ := strings.CutSuffix(line, " <nil>\n")
+	if id, wrong := strconv.ParseInt(number, 10, 64); wrong != nil || id <= 0 || err != nil || !strings.Contains(log.String(), "worker ID released") {
+		t.Errorf("it prints %q and ends with %v, want an ID and a released worker ID:\n%s", line, err, &log)
 	}
 }
 
