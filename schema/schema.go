@@ -1,7 +1,7 @@
 // Package schema holds the tables from which worker IDs and ranges of IDs are taken. The SQL files
 // run unchanged in the clients mysql, sqlite3 and psql, and are embedded for use from Go.
 //
-//	Leases    worker_lease.sql   worker IDs that are reused behind a fence: the highest delta that a holder was ever allowed to use
+//	Leases    worker_lease.sql   worker IDs that are reused behind a fence: the highest delta that a holder may use or may have used
 //	Nodes     worker_node.sql    disposable worker IDs; the columns of Baidu's UidGenerator, its siblings for token and pin
 //	          worker_sticky.sql  worker IDs that stay with a service key
 //	Segments  segment.sql        counters of package segment

@@ -5,12 +5,13 @@
 -- docs/IDENTITY.md.
 
 -- One row for each worker ID of a namespace that was ever given out. FENCE is the highest delta
--- that any holder was ever allowed to use; the next holder begins above it. Only FENCE keeps the
--- IDs of two holders apart: EXPIRES_AT merely decides when another process may take the row.
+-- that a holder may use or may have used; the next holder begins above it. Claims and renewals
+-- raise it, and only the release of its holder lowers it. Only FENCE keeps the IDs of two holders
+-- apart: EXPIRES_AT merely decides when another process may take the row.
 --
 -- Written by: the assigner, one INSERT when it first gives out a worker ID, one UPDATE of one
 -- row for each claim, renewal and release, and for a read that must see durable data only.
--- Never delete a row, never TRUNCATE the table, never lower a FENCE: generators would repeat
+-- Never delete a row, never TRUNCATE the table, never lower a FENCE by hand: generators would repeat
 -- IDs. After any restore, and after any failover that may have lost commits, raise all fences
 -- before a generator can reach the database: leasestore.Recover does that.
 --
@@ -19,7 +20,7 @@
 CREATE TABLE IF NOT EXISTS WORKER_LEASE (
     NAMESPACE  varchar(64)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- exact; the assigners refuse A beside a
     WORKER_ID  bigint       NOT NULL,
-    FENCE      bigint       NOT NULL,                             -- a delta, in units since the epoch; never lowered
+    FENCE      bigint       NOT NULL,                             -- a delta, in units since the epoch
     OLDEST     bigint       NOT NULL,                             -- the oldest delta that the holder, or one before it, could still use at the last renewal
     FORMER     bigint       NOT NULL,                             -- the highest delta that holders before it may still use; 0: none
     VERSION    bigint       NOT NULL,                             -- counts claims, from 1
