@@ -78,7 +78,7 @@ func (cfg *Config) check() error {
 	check((cfg.CertFile == "") == (cfg.KeyFile == ""), "tls-cert %q and tls-key %q, allowed: both or neither", cfg.CertFile, cfg.KeyFile)
 	check(cfg.MaxConnections >= 1, "max-connections %d, allowed: 1 or more", cfg.MaxConnections)
 	check(cfg.Lease.Window >= 0, "window %v, allowed: 0 (the default) or more", cfg.Lease.Window)
-	// A worker ID that is used again begins up to two windows ahead.
+	// A worker ID begins up to two windows ahead after a crash of its last holder.
 	ahead := cfg.Generator.MaxAhead
 	window := cmp.Or(cfg.Lease.Window, 2*time.Minute)
 	check(ahead == 0 || ahead >= 2*window, "max-ahead %v with window %v, allowed: 0 (unbounded) or at least two windows", ahead, window)
