@@ -26,9 +26,10 @@ func (m Meta) Recovering() bool { return strings.HasPrefix(m.Token, recoveringPr
 // holder. Worker IDs whose rows were lost start above the same fence.
 //
 // Recover is safe under three conditions. lead is more than any generator had run ahead of the
-// clock, its window included, and more than any clock was ahead. No claim and no renewal reaches
-// the store between its return to the earlier state and the end of Recover: a holder that has lost
-// its row may find it again in the earlier state. The clock of the store is right.
+// clock, its window included, and more than any clock was ahead. No claim, no renewal and no
+// release reaches the store between its return to the earlier state and the end of Recover: a
+// holder that has lost its row may find it again in the earlier state, and a release lowers its
+// fence. The clock of the store is right.
 //
 // Running generators notice that their rows have changed, and take other worker IDs; the IDs they
 // have prepared stay valid. New IDs then lie up to lead ahead of the clock. Recover returns an
