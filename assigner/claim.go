@@ -138,9 +138,9 @@ func (c *claim) free() ([]leasestore.Row, error) {
 }
 
 // usable returns the rows that may be taken, and the lowest fence of the rows whose fence is too
-// far ahead. It leaves out rows that are not counted yet, since the worker ID of such a row
-// would be given out again if the row were deleted, and rows that need a quarantine if a new worker
-// ID needs none.
+// far ahead. It leaves out rows that are not counted yet, since the worker ID of such a row would
+// be given out again if the row were deleted, and rows that need a quarantine if a new worker ID
+// needs none.
 func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row, nearest int64) {
 	nearest = math.MaxInt64
 	for _, row := range rows {

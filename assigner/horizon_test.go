@@ -187,8 +187,8 @@ func TestHorizonHoldsThroughTakeovers(t *testing.T) {
 	}
 }
 
-// A claim of a row that was not released keeps the words of its holder, until its fence is a minute in
-// the past, and for as long as callers keep IDs.
+// A claim of a row that was not released keeps the words of its holder, until its fence is a minute
+// in the past, and for as long as callers keep IDs.
 func TestClaimKeepsTheOldestDeltaOfTheLastHolder(t *testing.T) {
 	for name, tt := range map[string]struct {
 		row            leasestore.Row
