@@ -9,7 +9,7 @@
 //     never reused, Sticky ones stay with a key.
 //   - [Leased], [Auto] and [Fenced] lease worker IDs from a [leasestore.Store] and reuse them
 //     safely. The fence of a worker ID is the highest delta (unit of ID time since the epoch) that
-//     any holder was ever allowed to use; the next holder starts above it. LeaseStore of package
+//     its holder may use, or that earlier ones have used; the next holder starts above it. LeaseStore of package
 //     sqlassigner, fileassigner, redisassigner, etcdassigner, zkassigner, natsassigner,
 //     dynamoassigner and k8sassigner returns a Store, and LeaseStore of package remoteassigner the
 //     Store of a server. After a restore of the store, see [leasestore.Recover].

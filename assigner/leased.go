@@ -28,9 +28,13 @@ type LeaseConfig struct {
 	// than the grant is not full. A lossy store grants at most one window of real time, and
 	// bridges an outage of half a window. Zero: 2 min.
 	//
+	// A holder that starts ahead of the clock, such as after a crash, has IDs for a second of ID
+	// time at first. Each renewal then reaches as far as it uses deltas in two windows.
+	//
 	// The default outlasts the failover of a managed database, which takes up to two minutes. After
-	// a crash the next holder starts up to two windows ahead of the clock, and a longer window also
-	// delays the reuse of worker IDs and the end of a quarantine.
+	// a crash the next holder starts up to two windows ahead of the clock; after a release it goes
+	// on where the last one stopped. A longer window also delays the reuse of worker IDs and the
+	// end of a quarantine.
 	//
 	// The window follows the rate of use, and at most doubles with a renewal. A generator of
 	// package cached that issues IDs at full speed from its start, such as a benchmark, uses up the
@@ -40,9 +44,10 @@ type LeaseConfig struct {
 	// answers within 10 ms.
 	Window time.Duration
 	// MaxLead is how far ahead of the clock the fence of a free worker ID may lie; a claim skips
-	// worker IDs with higher fences. Each start moves a fence ahead by one window. On a store whose
-	// Status has an Identity, a quarantine lasts MaxLead, two windows, MaxSkew and a unit, see
-	// [ErrQuarantined]. Zero: two windows on a store with an Identity that is not lossy, else 24 h.
+	// worker IDs with higher fences. On a store whose Status has an Identity, a quarantine lasts
+	// MaxLead (at least two windows), half a window, a unit and twice MaxSkew, see
+	// [ErrQuarantined]. Zero: two and a half windows on a store with an Identity that is not lossy,
+	// else 24 h.
 	MaxLead time.Duration
 	// MaxSkew is how far the clocks of this host and of the store may differ at a claim or renewal:
 	// a host whose clock is ahead would raise a fence out of reach of later holders. Zero: 1 min.
@@ -64,12 +69,13 @@ type LeaseConfig struct {
 }
 
 // Leased returns an assigner that leases worker IDs from a store. It prefers a worker ID that an
-// earlier holder has released, or has not renewed for two windows, and takes a new one if there is
-// none, or none without a quarantine. Expiry only decides when a worker ID is offered again; the
-// fence keeps two holders apart. Each claim and each renewal raises the fence and grants a range of
-// deltas that no other claim or renewal grants. Wrong clocks, pauses and delayed messages do not
-// change that. The algorithm follows timestamp oracles (Percolator, TiKV PD) and segment allocation
-// (Leaf, TinyId).
+// earlier holder has released, or has not renewed for two windows, and that the generator can use
+// at once, see Domain.MaxAhead. Otherwise it takes a new one, then one for which the generator has
+// to wait for the clock, and last one in quarantine. Expiry only decides when a worker ID is
+// offered again; the fence keeps two holders apart. Each claim and each renewal raises the fence
+// and grants a range of deltas that no other claim or renewal grants, unless a release has given
+// them back unused. Wrong clocks, pauses and delayed messages do not change that. The algorithm
+// follows timestamp oracles (Percolator, TiKV PD) and segment allocation (Leaf, TinyId).
 //
 // Assign returns [ErrWorkersExhausted] when all worker IDs are held, and [ErrWorkerAheadOfClock]
 // when the fences of all free ones are more than MaxLead ahead of the clock. Both errors, and

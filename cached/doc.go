@@ -35,8 +35,9 @@
 //
 // A lease is the right to a worker ID for a range of deltas (numbers of units since the epoch),
 // which the generator renews in the background. The fence of a worker ID is the highest delta that
-// any holder of it was ever allowed to use; a later holder starts above it. The window is how far
-// ahead of use the lease reaches: the generator issues IDs for that much ID time without the store.
+// its holder may use, or that earlier holders have used; a later holder starts above it. The window
+// is how far ahead of use the lease reaches: the generator issues IDs for that much ID time without
+// the store.
 //
 // # Low bits
 //

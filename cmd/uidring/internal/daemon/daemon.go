@@ -166,8 +166,8 @@ func (s *Service) serve(ctx context.Context, show func(*dashboard.Page)) error {
 
 func (s *Service) closeListeners() { _, _ = s.api.server.Close(), s.admin.server.Close() }
 
-// generator takes a worker ID and returns a generator. It waits for the end of a quarantine and for
-// a free worker ID, but for an answer of the store no longer than storeTimeout.
+// generator takes a worker ID and returns a generator. It waits for the first answer of the store
+// no longer than storeTimeout, and then for a worker ID until ctx ends.
 func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 	if err := s.makeStore(ctx); err != nil {
 		return nil, fmt.Errorf("store %s: %w", s.store, err)
