@@ -62,11 +62,11 @@ func (l *lease) renew(ctx context.Context, u Use) error {
 	if err != nil {
 		return err
 	}
-	pace := b.limits.follow(l.pace, max(u.Used, at), at)
+	pace := b.limits.follow(l.pace, u.Used, at)
 	next := l.row
 	next.Identity = b.status.Identity // a row that matches has lost no commit
 	next.Oldest, next.Former = l.elders.renew(l.row, b.passed(), u.Oldest, began.mono)
-	next.Fence = b.limits.renew(b.from(l.fence), l.row.Fence, max(u.Used, b.now), u.Want, pace)
+	next.Fence = b.limits.renew(b.from(l.fence), l.row.Fence, u.Used, u.Want, pace)
 	if err := l.raise(ctx, next); err != nil {
 		return err
 	}
@@ -158,7 +158,7 @@ func (l *lease) check(found leasestore.Row) error {
 			l.losses.Add(1)
 		}
 		return fmt.Errorf("%w: row %d has been taken over by %q (%s)", ErrWorkerRowLost, l.row.WorkerID, found.Owner, found.Holder)
-	case found.Fence != l.row.Fence && !slices.Contains(l.tried, found.Fence):
+	case !slices.Contains(l.tried, found.Fence):
 		return fmt.Errorf("%w: row %d: fence %d, here %d, not raised by this lease, but by a recovery after a restore, or by a copy of this "+
 			"process", ErrWorkerRowLost, l.row.WorkerID, found.Fence, l.row.Fence)
 	}
