@@ -285,7 +285,7 @@ func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 		l.row.Identity, l.row.Fence = old.Identity, fence
 	} else {
 		l.row.Identity = c.status.Identity
-		l.row.Fence = c.limits.claim(c.from(c.meta.Fence), fence)
+		l.row.Fence = c.limits.claim(c.from(max(c.meta.Fence, c.meta.Horizon)), fence)
 	}
 	l.first, l.limit = max(fence, c.meta.Horizon)+1, l.row.Fence
 	l.elders, l.row.Oldest, l.row.Former = c.inherit(old, l.first)
@@ -294,9 +294,9 @@ func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 
 var errMoved = errors.New("assigner: the store has changed during a claim")
 
-// confirm returns errMoved when the store has moved to another server, which may lack commits,
-// or when a recovery has begun during the claim: Assign then begins again. The quarantine of the
-// lease, if any, starts here.
+// confirm returns errMoved when the store has moved to another server, which may lack commits, when
+// a recovery has begun during the claim, or when the horizon has passed its deltas: Assign then
+// begins again. The quarantine of the lease, if any, starts here.
 func (c *claim) confirm(l *lease) error {
 	meta, err := c.store.LoadMeta(c.ctx)
 	if err != nil {
@@ -306,7 +306,7 @@ func (c *claim) confirm(l *lease) error {
 	if c.bounds, err = c.look(c.ctx); err != nil {
 		return err
 	}
-	if meta.Fence != l.fence || meta.Recovering() || c.status.Identity != l.server {
+	if meta.Fence != l.fence || meta.Recovering() || c.status.Identity != l.server || l.quarantine == nil && l.first > l.limit {
 		return errMoved
 	}
 	if l.quarantine != nil {

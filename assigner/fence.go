@@ -44,7 +44,7 @@ func (f fences) ceiling() int64 { return max(f.lead, 2*f.window) + f.reserve }
 
 // most returns the highest fence for a holder that has used deltas up to used.
 func (f fences) most(from, used int64) int64 {
-	if used > f.farthest(from) {
+	if used > above(from, f.lead+f.step, f.end) { // a claim alone leads a step beyond the lead
 		return f.last
 	}
 	return above(from, f.ceiling(), f.last)

@@ -75,7 +75,7 @@ func TestHorizonHoldsAgainstClaims(t *testing.T) {
 	d := memDomain()
 	d.Now = func() int64 { return memStart - 20 }
 	first := takeIn(t, auto(s), d)
-	wantDeltas(t, first, 0, memStart, memStart-20+30)
+	wantDeltas(t, first, 0, memStart, memStart-1+30)
 	wantHorizon(t, s, memStart)
 
 	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
@@ -220,6 +220,45 @@ func TestClaimKeepsTheOldestDeltaOfTheLastHolder(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A claim begins above the horizon with deltas of its own, also if the clock of its host is behind
+// by more than a window, and if the horizon rises during the claim.
+func TestClaimAboveTheHorizonHasDeltas(t *testing.T) {
+	for _, meanwhile := range []bool{false, true} {
+		s := newMemStore()
+		s.pin(0)
+		d := memDomain()
+		d.Now = func() int64 { return memStart - 55 }
+		if !meanwhile {
+			wantHorizon(t, s, memStart)
+		}
+		s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
+			if s.onSwap = nil; meanwhile {
+				wantHorizon(t, s, memStart)
+			}
+			return do(), nil
+		}
+		if g := takeIn(t, auto(s), d).Grant(); g.First != memStart || g.Limit < g.First {
+			t.Errorf("grant %+v, want deltas from %d on", g, memStart)
+		}
+	}
+}
+
+// After a recovery the horizon waits for the grants that the old fences covered, not for the lead.
+func TestHorizonPassesARecovery(t *testing.T) {
+	s := newMemStore()
+	s.pin(0)
+	take(t, leased(s))
+	testkit.Must(t, leasestore.Recover(t.Context(), s, time.Hour))
+	wantHorizon(t, s, 1)
+	d, now := memDomain(), int64(memStart+150)
+	d.Now, s.status.Now = func() int64 { return now }, memTime(now)
+	wantHorizon(t, s, now)
+	a := leased(s).(*leaser)
+	a.clock = func() instant { return instant{s.status.Now, s.status.Now} }
+	takeIn(t, a, d)
+	wantHorizon(t, s, now)
 }
 
 // The release of a service keeps the time of an earlier holder, whose limit is further ahead.

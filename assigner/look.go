@@ -73,7 +73,7 @@ func (t *terms) limitsOn(s leasestore.Status) fences {
 	window := t.units(t.window())
 	f := fences{window: window, step: min(max(t.units(time.Second), 1), window), end: t.alloc.MaxDelta(), lossy: s.Lossy,
 		skew: t.units(t.cfg.MaxSkew + t.domain.Layout.Unit - 1)}
-	f.reserve = max(window/2, f.step)
+	f.reserve = max(window/2, 2*f.step)
 	f.lead = t.units(cmp.Or(t.cfg.MaxLead, 24*time.Hour))
 	if t.cfg.MaxLead == 0 && s.Identity != "" && !s.Lossy {
 		f.lead = 2*window + f.reserve

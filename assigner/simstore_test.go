@@ -70,6 +70,7 @@ func (l simLink) Status(context.Context) (s leasestore.Status, err error) {
 	err = l.call(func() {
 		s = l.status
 		l.h.asked = s.Now
+		l.w.past = max(l.w.past, simAlloc.Delta(s.Now.Add(-time.Minute))) // claims and renewals drop Former by it
 	})
 	return s, err
 }

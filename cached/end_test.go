@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -125,34 +126,50 @@ func TestReleaseCountsTheBlockOfALane(t *testing.T) {
 	}
 }
 
-// Takers go on in later blocks while Close drops the blocks of a large ring one by one.
+// Takers go on in later blocks while Close drops the blocks of a large ring one by one: with single
+// IDs, with whole blocks between two steps of Close, and with lanes that drop their block for the
+// next one.
 func TestReleaseCountsTheBlockThatWasBegunLast(t *testing.T) {
-	layout := bitsalloc.Layout{DeltaBits: 50, WorkerBits: 10, SequenceBits: 1, Unit: time.Millisecond}
-	for range 300 {
-		var used, highest atomic.Int64
-		store := &fakeassigner.Assigner{OnAssign: fenced(1 << 40), OnRelease: func(_ context.Context, _ assigner.Grant, last int64) error {
-			used.Store(last)
-			return nil
-		}}
-		g := open(t, cached.Config{Assigner: store, Layout: layout, BoostPower: 8, OnEmpty: cached.Reject})
-		testkit.Together(2, func(i int) {
-			if i == 0 {
-				testkit.Must(t, g.Close())
-				return
-			}
-			var pause atomic.Int64
-			for err := error(nil); !errors.Is(err, cached.ErrClosed); {
-				var id int64
-				if id, err = g.Next(); err == nil {
-					highest.Store(id)
+	for name, take := range map[string]func(*cached.Generator) (last int64, err error){
+		"Next": func(g *cached.Generator) (int64, error) { return g.Next() },
+		"lane": func(g *cached.Generator) (int64, error) { return g.Lane().Next() },
+		"Reserve": func(g *cached.Generator) (int64, error) {
+			first, n, err := g.Reserve(1 << 20)
+			return first + int64(n) - 1, err
+		},
+	} {
+		for _, bits := range []uint8{0, 1, 4, 12} {
+			layout := bitsalloc.Layout{DeltaBits: 45, WorkerBits: 6, SequenceBits: bits, Unit: time.Millisecond}
+			for range testkit.Scaled(200) {
+				var used, highest atomic.Int64
+				store := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
+					return fakeassigner.Fenced(1<<40)(ctx, 1, d)
+				}, OnRelease: func(_ context.Context, _ assigner.Grant, last int64) error {
+					used.Store(last)
+					return nil
+				}}
+				g, err := cached.New(cached.Config{Layout: layout, Assigner: store, BoostPower: 8, OnEmpty: cached.Reject})
+				testkit.Must(t, err)
+				var begun atomic.Bool
+				testkit.Together(2, func(i int) {
+					if i == 0 {
+						for !begun.Load() {
+							runtime.Gosched()
+						}
+						testkit.Must(t, g.Close())
+						return
+					}
+					for err := error(nil); !errors.Is(err, cached.ErrClosed); begun.Store(true) {
+						var last int64
+						if last, err = take(g); err == nil {
+							highest.Store(last)
+						}
+					}
+				})
+				if f, _ := g.Parse(highest.Load()); f.Delta > used.Load() {
+					t.Fatalf("%s, %d bits: the last ID is %v, and the release tells delta %d", name, bits, f, used.Load())
 				}
-				for range 100 { // or the ring would be empty before Close drops it
-					pause.Add(1)
-				}
 			}
-		})
-		if f, _ := g.Parse(highest.Load()); f.Delta > used.Load() {
-			t.Fatalf("the last ID is %v, and the release tells delta %d", f, used.Load())
 		}
 	}
 }

@@ -155,23 +155,27 @@ func (g *Generator) oldest() int64 {
 }
 
 // ended drops the prepared IDs. It first waits for a padding pass that may still use the worker ID;
-// later passes see that the lease is withdrawn. It returns the highest delta of which takers have
-// an ID, or the one below it if they have none of that: only the retirement of a block tells how
-// much takers have left of it, since they go on meanwhile. A block that a lane has is issued.
+// later passes see that the lease is withdrawn. It returns the highest delta of which takers have an
+// ID, or a higher one. Takers go on meanwhile, so the drop of each block tells whether they have IDs
+// of it, and a block that is missing between two others, or at the end, is theirs.
 func (g *Generator) ended() (issued int64) {
 	g.running.Lock()
 	defer g.running.Unlock()
 	g.cut.Store(max(g.cut.Load(), g.newest)) // under running: a later pass could put IDs above it
-	issued, dropped := g.deltaOf(g.newest), false
+	dropped := int64(0)                      // the delta of the last block that was dropped
 	for next := g.ring.Peek(); next != 0; next = g.ring.Peek() {
 		last := next | g.alloc.MaxSequence()
-		switch untouched := int64(g.retire(last)) > g.alloc.MaxSequence(); {
-		case !untouched:
-			issued = g.deltaOf(last)
-		case !dropped:
-			issued = g.deltaOf(last) - 1
+		delta := g.deltaOf(last)
+		switch n := int64(g.retire(last)); {
+		case n <= g.alloc.MaxSequence():
+			issued = delta
+		case delta > dropped+1:
+			issued = delta - 1
 		}
-		dropped = true
+		dropped = delta
+	}
+	if newest := g.deltaOf(g.newest); newest > dropped {
+		issued = newest
 	}
 	return issued
 }

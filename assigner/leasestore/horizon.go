@@ -89,12 +89,12 @@ func horizon(ctx context.Context, store Store) (int64, error) {
 
 // pending returns the lowest delta of which an ID of the row may still appear, and false if none
 // may. A holder is gone, with the IDs that its callers keep, when its lease has expired and its
-// deltas are all below gone. The fence of a free row with a Former is above the deltas of all
-// holders that did not release it.
+// deltas are all below gone. The fence of a released row with a Former is above the deltas of all
+// holders that did not release it; a recovery has raised the fence of its rows far above these.
 func (r Row) pending(now time.Time, passed, gone int64) (int64, bool) {
 	if r.Former >= passed {
 		return r.Oldest, true
 	}
 	held := !r.Free() && r.Expires.After(now)
-	return max(r.Oldest, r.Former+1), held || r.Fence >= gone && (!r.Free() || r.Former != 0)
+	return max(r.Oldest, r.Former+1), held || r.Fence >= gone && (!r.Free() || r.Token == "" && r.Former != 0)
 }

@@ -51,13 +51,17 @@ func (k *Keeper) first(ctx context.Context) error {
 			return nil
 		}
 		if ctx.Err() == nil {
-			if wait, passes := k.retry(err); passes && !tooLong(ctx, wait) {
+			wait, passes := k.retry(err)
+			if passes && !tooLong(ctx, wait) {
 				cause = err
 				select {
 				case <-time.After(wait):
 				case <-ctx.Done():
 				}
 				continue
+			}
+			if passes {
+				err = fmt.Errorf("%w; the start ends before that passes, in %v", err, wait.Round(time.Second))
 			}
 		}
 		if cause != nil { // ctx may have ended in the middle of a call, whose error does not mention cause
