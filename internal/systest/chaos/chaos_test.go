@@ -16,7 +16,8 @@ import (
 
 var (
 	lasts = flag.Duration("chaos.for", time.Minute, "how long faults go on, from 40s: less has no room for one of everything that is required")
-	flush = flag.Int("chaos.flush", 1, "innodb_flush_log_at_trx_commit of the server; without 1 duplicates are expected")
+	flush = flag.Int("chaos.flush", 1, "innodb_flush_log_at_trx_commit of MariaDB; without 1 PostgreSQL has synchronous_commit=off; duplicates are expected")
+	only  = flag.String("chaos.server", "", "mariadb or postgres; both one after the other if it is empty")
 	seed  = flag.Uint64("chaos.seed", rand.Uint64(), "of the random faults")
 )
 
@@ -32,15 +33,28 @@ func skipWhereChaosCannotRun(t *testing.T) {
 	}
 }
 
-func TestChaos(t *testing.T) {
+// onServers runs a test on the servers of the flag.
+func onServers(t *testing.T, test func(t *testing.T, server string)) {
 	skipWhereChaosCannotRun(t)
 	t.Logf("seed %d", *seed)
-	r := newRun(t, *flush)
-	r.chaos(*lasts, *seed)
-	t.Log(r.judge)
-	if err := r.judge.verdict(inflicted...); err != nil {
-		t.Error(err)
+	servers := []string{"mariadb", "postgres"}
+	if *only != "" {
+		servers = []string{*only}
 	}
+	for _, server := range servers {
+		t.Run(server, func(t *testing.T) { test(t, server) })
+	}
+}
+
+func TestChaos(t *testing.T) {
+	onServers(t, func(t *testing.T, server string) {
+		r := newRun(t, server, *flush)
+		r.chaos(*lasts, *seed)
+		t.Log(r.judge)
+		if err := r.judge.verdict(inflicted...); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // script is the profile of a holder in an incident.
@@ -64,13 +78,13 @@ func TestHostsWithTheSameAddressSuffix(t *testing.T) {
 			t.Fatalf("%s: %v, want worker ID 3", address, err)
 		}
 	}
-	r := newRun(t, 1)
+	r := newRun(t, "mariadb", 1)
 	for range 2 {
 		r.start(r.script("derived", 3, "", 0))
 	}
 	testkit.Until(t, "duplicates", func() bool { return r.judge.of(duplicates) > 0 })
 
-	r = newRun(t, 1)
+	r = newRun(t, "mariadb", 1)
 	first := r.start(r.script("fenced", 3, "host 1", 0))
 	r.untilMoreIDs()
 	second := r.start(r.script("fenced", 3, "host 2", 0))
@@ -86,7 +100,7 @@ func TestHostsWithTheSameAddressSuffix(t *testing.T) {
 // A generator that asks the clock alone would repeat an hour of IDs.
 func TestRestartsWithAClockAnHourBack(t *testing.T) {
 	skipWhereChaosCannotRun(t)
-	r := newRun(t, 1)
+	r := newRun(t, "mariadb", 1)
 	for _, clock := range []time.Duration{0, -time.Hour, 0} {
 		holder := r.start(r.script("fenced", 1, "host", clock))
 		r.untilMoreIDs()

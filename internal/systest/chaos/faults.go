@@ -164,7 +164,7 @@ func (r *run) serverFaults(random *rand.Rand) []fault {
 	return []fault{
 		{deadServer, 5, kill},
 		{restored, 5, func(ctx context.Context) error {
-			err := r.copyRows("CREATE OR REPLACE TABLE COPY_OF_%[1]s AS SELECT * FROM %[1]s")
+			err := r.copyRows("DROP TABLE IF EXISTS COPY_OF_%s", "CREATE TABLE COPY_OF_%[1]s AS SELECT * FROM %[1]s")
 			if err != nil {
 				return err
 			}
@@ -211,10 +211,13 @@ func (r *run) restore() error {
 // quiet waits until no session is left but the operator's. A statement whose connection was cut may
 // be under way.
 func (r *run) quiet(ctx context.Context) error {
+	sessions := "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND USER NOT IN ('system user', 'event_scheduler')"
+	if r.db.DriverName() == "pgx" {
+		sessions = "SELECT COUNT(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+	}
 	for {
 		var others int
-		err := r.db.GetContext(ctx, &others, "SELECT COUNT(*) FROM information_schema.PROCESSLIST "+
-			"WHERE ID <> CONNECTION_ID() AND USER NOT IN ('system user', 'event_scheduler')")
+		err := r.db.GetContext(ctx, &others, sessions)
 		if err != nil || others == 0 {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
@@ -43,6 +44,14 @@ type profile struct {
 	MaxSkew        time.Duration
 	Clock          time.Duration // how far the clock is off at first
 	Rate           int           // IDs a second that it asks for
+}
+
+// open returns a handle for the DSN of a server.
+func open(dsn string) (*sqlx.DB, error) {
+	if strings.HasPrefix(dsn, "postgres:") {
+		return sqlx.Open("pgx", dsn)
+	}
+	return sqlassigner.OpenMySQL(dsn)
 }
 
 func (p profile) assigner(db *sqlx.DB) assigner.Assigner {
@@ -132,7 +141,7 @@ func (h *holder) run() error {
 			h.obey(in.Text())
 		}
 	}()
-	db, err := sqlassigner.OpenMySQL(h.DSN)
+	db, err := open(h.DSN)
 	if err != nil {
 		return err
 	}

@@ -35,16 +35,25 @@ type run struct {
 	network sync.RWMutex
 }
 
-// newRun starts the server, which syncs at each commit if flush is 1.
-func newRun(t testing.TB, flush int) *run {
+// newRun starts a server, mariadb or postgres, which syncs at each commit if flush is 1.
+func newRun(t testing.TB, server string, flush int) *run {
 	t.Helper()
-	r := &run{t: t, judge: newJudge(flush == 1), server: testserver.MariaDB(t, "--innodb-flush-log-at-trx-commit="+strconv.Itoa(flush))}
+	r := &run{t: t, judge: newJudge(flush == 1)}
+	switch server {
+	case "mariadb":
+		r.server = testserver.MariaDB(t, "--innodb-flush-log-at-trx-commit="+strconv.Itoa(flush))
+	case "postgres":
+		r.server = testserver.PostgreSQL(t, "-c", "synchronous_commit="+strconv.FormatBool(flush == 1))
+	default:
+		t.Fatalf("server %q, want mariadb or postgres", server)
+	}
 	var err error
-	if r.db, err = sqlassigner.OpenMySQL(r.server.DSN()); err != nil {
+	if r.db, err = open(r.server.DSN()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.db.Close() })
 	r.db.SetMaxOpenConns(1)
+	r.db.SetMaxIdleConns(-1) // a kill of the server would leave a broken one
 	if _, err := sqlassigner.Apply(t.Context(), r.db, sqlassigner.Config{}); err != nil {
 		t.Fatal(err)
 	}
