@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
@@ -40,10 +41,12 @@ func between(r *rand.Rand, least, most time.Duration) time.Duration {
 	return least + time.Duration(r.Int64N(int64(most-least)))
 }
 
-// A slot has one holder after another, at times two at once. It belongs to one goroutine.
+// A slot has one holder after another, at times two at once.
 type slot struct {
 	*run
 	number int
+
+	mu     sync.Mutex // held during a fault
 	random *rand.Rand
 	child  *child
 }
@@ -69,7 +72,7 @@ func (s *slot) start() {
 }
 
 func (s *slot) faults() []fault {
-	return []fault{
+	faults := []fault{
 		{killed, 3, func(context.Context) error {
 			s.child.kill()
 			s.start()
@@ -78,7 +81,55 @@ func (s *slot) faults() []fault {
 		{stopped, 4, s.stop},
 		{replaced, 1, s.replace},
 		{wrongClock, 2, s.wrongClock},
+		{crashLoop, 1, s.crashLoop},
 	}
+	for i, f := range faults {
+		faults[i].inject = func(ctx context.Context) error {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return f.inject(ctx)
+		}
+	}
+	return faults
+}
+
+// crashLoop kills the holder again and again, and starts it again at once.
+func (s *slot) crashLoop(ctx context.Context) error {
+	for range 5 + s.random.IntN(16) {
+		s.judge.count(killed)
+		s.child.kill()
+		s.start()
+		if !pause(ctx, between(s.random, time.Second, 3*time.Second)) {
+			break
+		}
+	}
+	return nil
+}
+
+// deploy replaces the holder of each slot in turn, as a rolling deployment does: one more starts,
+// then the oldest closes its generator and ends. A Fenced holder ends first, as in a StatefulSet.
+// Slots with another fault in progress are left out.
+func deploy(ctx context.Context, slots []*slot) error {
+	replace := func(s *slot) {
+		if !s.mu.TryLock() {
+			return
+		}
+		defer s.mu.Unlock()
+		old := s.child
+		if old.profile.Kind == "fenced" {
+			old.end(s.t)
+		}
+		s.start()
+		pause(ctx, between(s.random, 0, time.Second))
+		old.end(s.t)
+		s.judge.count(ended)
+	}
+	for _, s := range slots {
+		if ctx.Err() == nil {
+			replace(s)
+		}
+	}
+	return nil
 }
 
 // stop stops the holder until its lease has expired. It goes on as if nothing had happened.

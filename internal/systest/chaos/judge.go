@@ -16,6 +16,9 @@ const (
 	stopped    = "process stopped beyond its lease"
 	replaced   = "process replaced while it was stopped"
 	wrongClock = "wrong clock"
+	crashLoop  = "crash loop"
+	deployed   = "rolling deployment"
+	ended      = "process ended in order"
 	badNetwork = "network fault"
 	deadServer = "kill of the server"
 	restored   = "restore"
@@ -121,4 +124,4 @@ func (j *judge) verdict(required ...string) error {
 
 // inflicted are the faults without which a run shows nothing. Their effects depend on how much CPU
 // time the holders get: the log has the counts.
-var inflicted = []string{differentIDs, killed, stopped, badNetwork, deadServer}
+var inflicted = []string{differentIDs, killed, stopped, crashLoop, ended, badNetwork, deadServer}

@@ -122,18 +122,22 @@ func (r *run) chaos(lasts time.Duration, seed uint64) {
 	for i := range all {
 		link := faultconn.Start(r.t, r.server.Addr())
 		r.links = append(r.links, link)
-		all[i] = &slot{run: r, number: i, random: rand.New(rand.NewPCG(seed, uint64(2*i)))}
+		all[i] = &slot{run: r, number: i, random: rand.New(rand.NewPCG(seed, uint64(3*i)))}
 		all[i].start()
 	}
 	timed, cancel := context.WithTimeout(r.t.Context(), lasts)
 	defer cancel()
 	var group sync.WaitGroup
 	for i, s := range all {
-		group.Go(func() { inject(timed, r, s.random, 2*time.Second, 12*time.Second, s.faults()) })
-		random := rand.New(rand.NewPCG(seed, uint64(2*i+1)))
+		when := rand.New(rand.NewPCG(seed, uint64(3*i+1)))
+		group.Go(func() { inject(timed, r, when, 2*time.Second, 12*time.Second, s.faults()) })
+		random := rand.New(rand.NewPCG(seed, uint64(3*i+2)))
 		group.Go(func() { inject(timed, r, random, time.Second, 8*time.Second, r.networkFaults(r.links[i], random)) })
 	}
-	random := rand.New(rand.NewPCG(seed, 2*slots))
+	when := rand.New(rand.NewPCG(seed, 3*slots))
+	rolling := fault{deployed, 1, func(ctx context.Context) error { return deploy(ctx, all) }}
+	group.Go(func() { inject(timed, r, when, 2*time.Second, 20*time.Second, []fault{rolling}) })
+	random := rand.New(rand.NewPCG(seed, 3*slots+1))
 	inject(timed, r, random, 500*time.Millisecond, 3*time.Second, r.serverFaults(random))
 	group.Wait()
 	r.calm()
