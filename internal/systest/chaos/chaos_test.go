@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 var (
-	lasts = flag.Duration("chaos.for", time.Minute, "how long faults go on, from 40s: less has no room for one of everything that is required")
+	lasts = flag.Duration("chaos.for", 40*time.Second, "how long faults go on, from 40s: less has no room for one of everything that is required")
 	flush = flag.Int("chaos.flush", 1, "innodb_flush_log_at_trx_commit of MariaDB; without 1 PostgreSQL has synchronous_commit=off; duplicates are expected")
 	only  = flag.String("chaos.server", "", "mariadb or postgres; both one after the other if it is empty")
 	seed  = flag.Uint64("chaos.seed", rand.Uint64(), "of the random faults")
@@ -59,7 +60,7 @@ func TestChaos(t *testing.T) {
 
 // script is the profile of a holder in an incident.
 func (r *run) script(kind string, workerID int64, owner string, clock time.Duration) profile {
-	return profile{DSN: r.server.DSN(), Kind: kind, WorkerID: workerID, Owner: owner, Clock: clock, MaxSkew: 2 * time.Hour, Window: 2 * time.Second, Rate: 100_000}
+	return profile{DSN: r.server.DSN(), Kind: kind, WorkerID: workerID, Owner: owner, Clock: clock, MaxLead: maxLead, MaxSkew: 2 * time.Hour, Window: 2 * time.Second, Rate: 100_000}
 }
 
 func (r *run) untilMoreIDs() {
@@ -134,4 +135,31 @@ func TestVerdict(t *testing.T) {
 	if documented(inRenew, assigner.ErrLayoutMismatch) != nil {
 		t.Error("ErrLayoutMismatch counts as documented")
 	}
+}
+
+// Ordinary days, each with a server of its own. No process is without IDs at any time.
+func TestDays(t *testing.T) {
+	onServers(t, func(t *testing.T, server string) {
+		for name, scene := range map[string]struct {
+			profile profile
+			runs    func(*day, time.Duration)
+		}{
+			"deployments":           {profile{Window: 10 * time.Second}, (*day).deployments},
+			"crash loops of Leased": {profile{Window: 5 * time.Second, Kind: "leased", Rate: 20_000}, (*day).crashLoops},
+			"crash loops of Fenced": {profile{Window: 10 * time.Second, Kind: "fenced", WorkerID: 1, Owner: "host", Rate: 20_000}, (*day).crashLoops},
+		} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				d := &day{run: newRun(t, server, 1), random: rand.New(rand.NewPCG(*seed, 0)), profile: scene.profile}
+				scene.runs(d, *lasts/2)
+				t.Log(d)
+				if n := d.judge.of(inTake + cached.ErrLeaseExhausted.Error()); n > 0 {
+					t.Errorf("%d calls of Next have failed", n)
+				}
+				if err := d.judge.verdict(differentIDs); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	})
 }

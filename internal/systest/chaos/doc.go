@@ -4,6 +4,8 @@
 //
 //   - Holders are stopped for longer than their lease and continued, replaced while they are
 //     stopped, killed, or given wrong clocks.
+//   - Rolling deployments replace all holders in turn, which end in order. Crash loops kill a
+//     holder up to 20 times in a row.
 //   - The server is killed with SIGKILL and started again on its data.
 //   - A proxy between each holder and the server delays, throttles, cuts and refuses connections.
 //   - The rows are put back to a dump of some seconds before, followed by [leasestore.Recover].
@@ -11,6 +13,9 @@
 // Each holder writes every ID that its generator returns to its standard output. The judge counts
 // them by worker ID, delta and sequence. A run fails on a duplicate ID, on two holders that share
 // the IDs of one worker ID and delta, on undocumented errors, and on too few faults.
+//
+// TestDays has the deployments and crash loops alone, on a server that is well at each start. A
+// start that fails, and a first ID too far ahead of the clock, fail the run.
 //
 // Two incidents that other generators are known for run as scripts of the same holders.
 //

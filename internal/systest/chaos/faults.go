@@ -59,6 +59,7 @@ func (s *slot) start() {
 		Kind:    "leased",
 		Owner:   fmt.Sprintf("slot %d", s.number),
 		Window:  between(r, 2*time.Second, 5*time.Second),
+		MaxLead: maxLead,
 		MaxSkew: maxSkew,
 		Rate:    []int{100, 2_000, 60_000, 80_000, 200_000, 400_000}[r.IntN(6)],
 	}
@@ -106,9 +107,9 @@ func (s *slot) crashLoop(ctx context.Context) error {
 	return nil
 }
 
-// deploy replaces the holder of each slot in turn, as a rolling deployment does: one more starts,
-// then the oldest closes its generator and ends. A Fenced holder ends first, as in a StatefulSet.
-// Slots with another fault in progress are left out.
+// deploy replaces the holder of each slot in turn, as a rolling deployment does: one more
+// starts, then the oldest closes its generator and ends. A Fenced holder ends first, as in a
+// StatefulSet. deploy leaves out slots with another fault in progress.
 func deploy(ctx context.Context, slots []*slot) error {
 	replace := func(s *slot) {
 		if !s.mu.TryLock() {

@@ -42,6 +42,8 @@ type profile struct {
 	Window         time.Duration
 	AllowUndurable bool
 	MaxSkew        time.Duration
+	MaxLead        time.Duration
+	StartTimeout   time.Duration // 0: a start waits as long as it has to
 	Clock          time.Duration // how far the clock is off at first
 	Rate           int           // IDs a second that it asks for
 }
@@ -56,7 +58,7 @@ func open(dsn string) (*sqlx.DB, error) {
 
 func (p profile) assigner(db *sqlx.DB) assigner.Assigner {
 	store := sqlassigner.LeaseStore(db, "chaos", sqlassigner.Config{})
-	cfg := assigner.LeaseConfig{Window: p.Window, MaxLead: maxLead, MaxSkew: p.MaxSkew, AllowUndurable: p.AllowUndurable}
+	cfg := assigner.LeaseConfig{Window: p.Window, MaxLead: p.MaxLead, MaxSkew: p.MaxSkew, AllowUndurable: p.AllowUndurable}
 	switch p.Kind {
 	case "auto":
 		return assigner.Auto(store, cfg)
@@ -71,8 +73,17 @@ func (p profile) assigner(db *sqlx.DB) assigner.Assigner {
 // A message of a holder has IDs, or tells of an error.
 type message struct {
 	IDs          []int64
+	First        *first // with the first IDs of a generator
 	Error        string // with its place
 	Undocumented bool   // for the place
+}
+
+// A first tells of the first ID of a generator.
+type first struct {
+	Took   time.Duration // since the first call of New
+	Failed int           // calls of New
+	Ahead  time.Duration // of the clock
+	After  int64         // how far, in units, it is above the last ID of the worker ID; set by the judge
 }
 
 // The places of errors.
@@ -147,23 +158,33 @@ func (h *holder) run() error {
 	}
 	defer db.Close()
 	cfg := h.config(h.assigner(db))
+	began, failed := time.Now(), 0
 	for ctx.Err() == nil {
-		g, err := cached.NewContext(ctx, cfg)
+		g, err := h.open(ctx, cfg)
 		if err != nil {
 			if ctx.Err() == nil {
+				failed++
 				h.failed(inNew, err)
 				pause(ctx, 200*time.Millisecond+rand.N(500*time.Millisecond))
 			}
 			continue
 		}
-		if err := h.draw(ctx, g); err != nil {
+		if err := h.draw(ctx, g, &first{Took: time.Since(began), Failed: failed}); err != nil {
 			return err
 		}
 		if err := g.Close(); err != nil {
 			h.failed(inClose, err)
 		}
+		began, failed = time.Now(), 0
 	}
 	return nil
+}
+
+func (h *holder) open(ctx context.Context, cfg cached.Config) (*cached.Generator, error) {
+	if h.StartTimeout > 0 {
+		return cached.New(cfg)
+	}
+	return cached.NewContext(ctx, cfg)
 }
 
 func (h *holder) obey(command string) {
@@ -185,6 +206,7 @@ func (h *holder) config(a assigner.Assigner) cached.Config {
 		Assigner:      a,
 		AllowReuse:    true, // of derived worker IDs
 		AssignTimeout: assignTimeout,
+		StartTimeout:  h.StartTimeout,
 		Now:           func() time.Time { return time.Now().Add(time.Duration(h.offset.Load())) },
 		Trace: cached.Trace{
 			LeaseLost:   func(_ int64, err error) { h.failed(inLost, err) },
@@ -195,20 +217,25 @@ func (h *holder) config(a assigner.Assigner) cached.Config {
 
 // draw takes IDs at the rate of the profile, and writes them out, until the generator is to be
 // closed.
-func (h *holder) draw(ctx context.Context, g *cached.Generator) error {
+func (h *holder) draw(ctx context.Context, g *cached.Generator, start *first) error {
 	const interval = 10 * time.Millisecond
 	ids := make([]int64, max(1, h.Rate*int(interval)/int(time.Second)))
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
-		n := 0
+		n, now := 0, time.Now()
 		var errTake error
 		for ; n < len(ids); n++ {
 			if ids[n], errTake = g.Next(); errTake != nil {
 				break
 			}
 		}
-		if err := h.tell(message{IDs: ids[:n]}); err != nil {
+		m := message{IDs: ids[:n]}
+		if start != nil && n > 0 {
+			fields, _ := g.Parse(ids[0])
+			start.Ahead, m.First, start = fields.Time.Sub(now), start, nil
+		}
+		if err := h.tell(m); err != nil {
 			return fmt.Errorf("write IDs: %w", err)
 		}
 		if errTake != nil && ctx.Err() == nil {

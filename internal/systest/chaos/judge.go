@@ -34,21 +34,27 @@ type judge struct {
 
 	mu       sync.Mutex
 	seen     idset.Set
-	blocks   map[int64]int // the holder whose IDs came first, by ID without its sequence
+	blocks   map[int64]int   // the holder whose IDs came first, by ID without its sequence
+	highest  map[int64]int64 // delta of an ID, by worker ID
 	counts   map[string]int
 	failures []string // the first few
 }
 
 func newJudge(durable bool) *judge {
-	return &judge{durable: durable, blocks: make(map[int64]int), counts: make(map[string]int)}
+	return &judge{durable: durable, blocks: make(map[int64]int), highest: make(map[int64]int64), counts: make(map[string]int)}
 }
 
 // hear counts a message of a holder.
 func (j *judge) hear(number int, m message) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, id := range m.IDs {
+	for i, id := range m.IDs {
 		block := id >> layout().SequenceBits
+		delta, worker := block>>layout().WorkerBits, block&(workers-1)
+		if i == 0 && m.First != nil {
+			m.First.After = delta - j.highest[worker]
+		}
+		j.highest[worker] = max(j.highest[worker], delta)
 		first, ok := j.blocks[block]
 		if !ok {
 			j.blocks[block] = number

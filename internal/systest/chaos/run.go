@@ -65,6 +65,7 @@ func newRun(t testing.TB, server string, flush int) *run {
 type child struct {
 	*process.Child
 	profile profile
+	first   chan first    // capacity 1: of its first generator
 	killed  atomic.Bool   // by this run
 	done    chan struct{} // closed when it has ended and its messages are counted
 }
@@ -74,7 +75,7 @@ type child struct {
 func (r *run) start(p profile) *child {
 	p.Number = r.judge.count(started)
 	p.AllowUndurable = !r.judge.durable
-	c := &child{Child: process.Play(r.t, profileEnv, p), profile: p, done: make(chan struct{})}
+	c := &child{Child: process.Play(r.t, profileEnv, p), profile: p, first: make(chan first, 1), done: make(chan struct{})}
 	r.t.Cleanup(c.kill)
 	go func() {
 		defer close(c.done)
@@ -84,6 +85,12 @@ func (r *run) start(p profile) *child {
 				break
 			}
 			r.judge.hear(p.Number, m)
+			if m.First != nil {
+				select {
+				case c.first <- *m.First:
+				default:
+				}
+			}
 		}
 		if err := c.Wait(); err != nil && !c.killed.Load() {
 			r.t.Errorf("process %d ended by itself: %v", p.Number, err)
