@@ -155,9 +155,9 @@ func (g *Generator) oldest() int64 {
 }
 
 // ended drops the prepared IDs. It first waits for a padding pass that may still use the worker ID;
-// later passes see that the lease is withdrawn. It returns the highest delta of which takers have an
-// ID, or a higher one. Takers go on meanwhile, so the drop of each block tells whether they have IDs
-// of it, and a block that is missing between two others, or at the end, is theirs.
+// later passes see that the lease is withdrawn. It returns the highest delta of which takers have
+// an ID, or a higher one. Takers go on meanwhile, so the drop of each block tells whether they have
+// IDs of it, and a block that is missing between two others, or at the end, is theirs.
 func (g *Generator) ended() (issued int64) {
 	g.running.Lock()
 	defer g.running.Unlock()

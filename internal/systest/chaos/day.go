@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A day is ordinary: processes start, end and crash. The server is killed at times, but not while
-// a process starts or ends. The day counts starts, and how far their first IDs are ahead of the
+// A day is ordinary: processes start, end and crash. The server is killed at times, but not while a
+// process starts or ends. The day counts starts, and how far their first IDs are ahead of the
 // clock.
 type day struct {
 	*run
@@ -98,8 +98,8 @@ func (d *day) deployments(lasts time.Duration) {
 	}
 }
 
-// crashLoops kills a process again and again, and starts it again at once. The first one lives
-// long enough to renew its lease, and the last one ends in order.
+// crashLoops kills a process again and again, and starts it again at once. The first one lives long
+// enough to renew its lease, and the last one ends in order.
 func (d *day) crashLoops(lasts time.Duration) {
 	for began := time.Now(); time.Since(began) < lasts; d.killServer() {
 		d.judge.count(crashLoop)

@@ -107,9 +107,9 @@ func (s *slot) crashLoop(ctx context.Context) error {
 	return nil
 }
 
-// deploy replaces the holder of each slot in turn, as a rolling deployment does: one more
-// starts, then the oldest closes its generator and ends. A Fenced holder ends first, as in a
-// StatefulSet. deploy leaves out slots with another fault in progress.
+// deploy replaces the holder of each slot in turn, as a rolling deployment does: one more starts,
+// then the oldest closes its generator and ends. A Fenced holder ends first, as in a StatefulSet.
+// deploy leaves out slots with another fault in progress.
 func deploy(ctx context.Context, slots []*slot) error {
 	replace := func(s *slot) {
 		if !s.mu.TryLock() {
