@@ -27,10 +27,11 @@ func (k *Keeper) Window() (left, lasts time.Duration) {
 // longLead is how far ID time may be ahead of the clock before the Keeper warns.
 const longLead = 10 * time.Minute
 
-// announceStart warns when the first unit of a new lease is more than a unit ahead of the clock.
+// announceStart warns when the first unit of a new lease is ahead of the clock by more than 3 s and
+// three units, which a few restarts within a unit may use up.
 func (k *Keeper) announceStart(g *Grant) {
 	ahead := g.First - g.Delta
-	if ahead <= 1 {
+	if ahead <= max(3, int64(3*time.Second/k.Alloc.Layout().Unit)) {
 		return
 	}
 	calls := "IDs have a time that is so far ahead of the clock"
