@@ -306,7 +306,8 @@ func (c *claim) confirm(l *lease) error {
 	if c.bounds, err = c.look(c.ctx); err != nil {
 		return err
 	}
-	if meta.Fence != l.fence || meta.Recovering() || c.status.Identity != l.server || l.quarantine == nil && l.first > l.limit {
+	passed := l.quarantine == nil && l.first > l.limit && l.first <= c.limits.end
+	if meta.Fence != l.fence || meta.Recovering() || c.status.Identity != l.server || passed {
 		return errMoved
 	}
 	if l.quarantine != nil {

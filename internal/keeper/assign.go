@@ -97,9 +97,9 @@ func (k *Keeper) delta() int64 {
 // admit checks a grant and enters it into the registry of the process.
 func (k *Keeper) admit(g assigner.Grant) (*Registration, assigner.Grant, error) {
 	domain := k.domain()
-	if g.First < 0 || g.Limit < max(g.First, 1) {
-		return nil, g, fmt.Errorf("the assigner %T grants deltas %d to %d of worker ID %d, allowed: from 0 on, to 1 or more; without a fence "+
-			"Limit is assigner.Unlimited", k.Assigner, g.First, g.Limit, g.WorkerID)
+	if g.Limit < 1 {
+		return nil, g, fmt.Errorf("the assigner grants worker ID %d with Limit %d, allowed: 1 or more; without a fence it is assigner.Unlimited",
+			g.WorkerID, g.Limit)
 	}
 	if err := domain.CheckWorkerID(g.WorkerID, fmt.Sprintf("%T", k.Assigner)); err != nil {
 		return nil, g, err
