@@ -16,15 +16,20 @@ func MariaDB(t testing.TB, args ...string) *Server {
 		name:     "MariaDB",
 		programs: []string{"mariadbd"},
 		apt:      "mariadb-server-core",
-		prepare:  copyMariaDB,
+		prepare: func(s *Server) error {
+			return copyTemplate(s, "mariadb", func() error { return bootstrapMariaDB(s) })
+		},
 		command: func(s *Server) []string {
 			return append(mariaDBFlags(s), "--socket="+s.path("s.sock"), "--pid-file="+s.path("pid"),
 				"--bind-address=127.0.0.1", "--port="+s.port(), "--skip-name-resolve")
 		},
-		ready: answers("", "^.\x00\x00\x00\x0a"), // the length of the greeting, its number, and version 10 of the protocol
+		ready: greets,
 		url:   "root@tcp(%s)/uidring",
 	}, args)
 }
+
+// greets reads the length of the greeting, its number, and version 10 of the protocol.
+var greets = answers("", "^.\x00\x00\x00\x0a")
 
 // mariaDBFlags are small buffers and the folder, for the set-up as for the server. MariaDB insists
 // on being told when it is to run as root.
@@ -37,19 +42,19 @@ func mariaDBFlags(s *Server) []string {
 	return flags
 }
 
-// copyMariaDB copies the data folder of a server that was never started. The first test that needs
-// one leaves it in the user's cache: to set one up takes ten times longer.
-func copyMariaDB(s *Server) error {
+// copyTemplate copies the data folder of a server that was never started, which create makes. The
+// first test that needs one leaves it in the user's cache: to set one up takes ten times longer.
+func copyTemplate(s *Server, name string, create func() error) error {
 	info, errInfo := os.Stat(s.program)
 	cache, err := os.UserCacheDir()
 	if errInfo != nil || err != nil {
-		return bootstrapMariaDB(s)
+		return create()
 	}
-	template := filepath.Join(cache, "uidring", fmt.Sprintf("mariadb-%d-%d", info.Size(), info.ModTime().Unix()))
+	template := filepath.Join(cache, "uidring", fmt.Sprintf("%s-%d-%d", name, info.Size(), info.ModTime().Unix()))
 	if _, err := os.Stat(template); err == nil {
 		return os.CopyFS(s.path("data"), os.DirFS(template))
 	}
-	if err := bootstrapMariaDB(s); err != nil {
+	if err := create(); err != nil {
 		return err
 	}
 	draft := template + "-" + s.port() // no other server has this port

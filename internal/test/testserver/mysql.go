@@ -1,0 +1,56 @@
+package testserver
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// MySQL starts a server of Oracle's MySQL with an empty database named uidring and the user root
+// without a password. Arguments are added to the server's command line, such as "--sync-binlog=0".
+// The binary log is on, as by default.
+func MySQL(t testing.TB, args ...string) *Server {
+	t.Helper()
+	return start(t, kind{
+		name:     "MySQL",
+		programs: []string{"mysqld"},
+		apt:      "mysql-server-core of the newest suite, make servers unpacks it",
+		prepare:  copyMySQL,
+		command: func(s *Server) []string {
+			return append(mysqlFlags(s), "--socket="+s.path("s.sock"), "--pid-file="+s.path("pid"),
+				"--bind-address=127.0.0.1", "--port="+s.port(), "--mysqlx=OFF", "--secure-file-priv=NULL", "--skip-name-resolve")
+		},
+		ready: greets,
+		url:   "root@tcp(%s)/uidring",
+	}, args)
+}
+
+// mysqlFlags are small buffers and the folders, for the set-up as for the server. An unpacked
+// server does not know where its files are.
+func mysqlFlags(s *Server) []string {
+	usr := filepath.Dir(filepath.Dir(s.program))
+	flags := []string{"--no-defaults", "--datadir=" + s.path("data"), "--tmpdir=" + s.path("."),
+		"--innodb-redo-log-capacity=8M", "--innodb-buffer-pool-size=16M", "--innodb-dedicated-server=OFF", "--table-open-cache=400"}
+	if share := filepath.Join(usr, "share/mysql"); filepath.Dir(usr) != "/" {
+		flags = append(flags, "--basedir="+usr, "--lc-messages-dir="+share, "--character-sets-dir="+filepath.Join(share, "charsets"),
+			"--plugin-dir="+filepath.Join(usr, "lib/mysql/plugin"))
+	}
+	if os.Geteuid() == 0 {
+		flags = append(flags, "--user=root")
+	}
+	return flags
+}
+
+// mysqlSetup makes root from this host, since a server that resolves no names knows no localhost.
+const mysqlSetup = "CREATE DATABASE uidring;\nCREATE USER root@'127.0.0.1';\nGRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;\n"
+
+// copyMySQL copies the data folder of a server that was never started, except for its server_uuid.
+func copyMySQL(s *Server) error {
+	err := copyTemplate(s, "mysql", func() error {
+		script := s.path("script")
+		return errors.Join(os.WriteFile(script, []byte(mysqlSetup), 0o600),
+			s.run(nil, s.program, append(mysqlFlags(s), "--initialize-insecure", "--init-file="+script)...))
+	})
+	return errors.Join(err, os.Remove(s.path("data/auto.cnf")))
+}
