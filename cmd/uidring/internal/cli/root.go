@@ -14,7 +14,7 @@ func newRoot(s *streams) *cobra.Command {
 		Use:   "uidring",
 		Short: "Parse, plan and serve unique IDs, and administer worker IDs",
 		Long: "uidring parses, plans and serves unique IDs, and administers the worker IDs in them.\n\n" +
-			"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not confirmed, 4 not above, 130 interrupted.",
+			"Exit codes: 0 done, 1 failed, 64 wrong usage, 3 not confirmed, 4 not above, 130 interrupted.",
 		Example: "  uidring serve\n" +
 			"  uidring parse 22079567884713991\n" +
 			"  uidring range --from 2026-11-21 --to 2026-11-22\n" +
