@@ -69,6 +69,7 @@ func (c *claim) compete() (*lease, error) {
 			}
 		}
 		if c.meta.NextWorkerID == next {
+			storecall.Pause(c.ctx)
 			c.pause(c.ctx, try)
 		}
 		next = c.meta.NextWorkerID
@@ -236,7 +237,7 @@ func (c *claim) take(old leasestore.Row) (*lease, error) {
 	}
 	switch {
 	case err != nil: // free the row, or it is free when it expires
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), time.Second)
 		defer cancel()
 		_ = l.End(ctx, Ending{Released: true})
 		return nil, err
@@ -250,7 +251,11 @@ func (c *claim) take(old leasestore.Row) (*lease, error) {
 // changed since. The range that it grants starts above the fence in the predicate of the swap.
 func (c *claim) swap(old leasestore.Row) (*lease, error) {
 	l, ttl := c.grant(old)
-	ok, err := c.store.Swap(c.ctx, old, l.row, ttl)
+	ctx := c.ctx
+	if c.source == nil {
+		ctx = storecall.Impatient(ctx)
+	}
+	ok, err := c.store.Swap(ctx, old, l.row, ttl)
 	if err != nil {
 		found, err := storecall.Swapped(ok, err, old, l.row, l.load(c.ctx))
 		if err != nil {

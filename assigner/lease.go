@@ -49,6 +49,8 @@ func (a *leaser) namespace() string {
 
 // Renew raises the fence as far as fences allows, and keeps the row from expiring.
 func (l *lease) Renew(ctx context.Context, u Use) (Grant, error) {
+	ctx, end := storecall.Operation(ctx)
+	defer end()
 	err := l.renew(ctx, u)
 	return l.Grant(), err
 }
@@ -174,6 +176,8 @@ func (l *lease) End(ctx context.Context, e Ending) error {
 		return nil
 	}
 	l.ended = true
+	ctx, end := storecall.Operation(ctx)
+	defer end()
 	held := l.row
 	for held.Token == l.row.Token { // again if a renewal takes effect late
 		free := held

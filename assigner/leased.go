@@ -15,6 +15,7 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/check"
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 // A LeaseConfig configures how [Leased], [Auto] and [Fenced] take and renew leases. Its zero value
@@ -174,6 +175,8 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 	if err := d.CheckWorkerID(a.cfg.FirstWorkerID, "FirstWorkerID"); err != nil {
 		return nil, err
 	}
+	ctx, end := storecall.Operation(ctx)
+	defer end()
 	for {
 		c := &claim{bounds: bounds{terms: &terms{leaser: a, domain: d, alloc: alloc}}, ctx: ctx}
 		l, err := c.run()

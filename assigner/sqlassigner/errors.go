@@ -1,6 +1,7 @@
 package sqlassigner
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -67,6 +68,9 @@ func (s *store) explain(ctx context.Context, what string, tries int, err error) 
 		}
 		d.advice = "create it with " + s.dialect.creation(group)
 	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		d.advice = cmp.Or(d.advice, "the server has not answered in time: another session may hold a lock on the row or the table, or its disk is full")
+	}
 	if d.advice != "" {
 		d.advice = "; " + d.advice
 	}
@@ -103,7 +107,7 @@ var (
 		"or start fewer processes at once, with fewer connections each"}
 	readOnly = diagnosis{sentinel: leasestore.ErrNotDurable, passes: true, undone: true,
 		advice: "use the address of the primary"}
-	noLogin = diagnosis{sentinel: ErrAccessDenied, advice: "check user and password"}
+	noLogin = diagnosis{sentinel: ErrAccessDenied, advice: "check user and password, and whether the user must connect with TLS or from another host"}
 	noRight = diagnosis{sentinel: ErrAccessDenied,
 		advice: "the user needs SELECT, INSERT and UPDATE on the tables of schema/, and CREATE to make a missing one"}
 	noRightOfSchema   = diagnosis{sentinel: ErrAccessDenied, advice: noRight.advice + " (GRANT CREATE ON SCHEMA)"}

@@ -13,6 +13,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/schema"
 )
 
@@ -38,7 +39,7 @@ import (
 //
 // Any number of goroutines may use the store at once.
 func LeaseStore(db *sqlx.DB, namespace string, cfg Config) leasestore.Store {
-	return &leases{store: newStore(db, cfg, leasestore.CheckNamespace(namespace)), namespace: namespace}
+	return &leases{store: newStore(db, cfg, leasestore.CheckNamespace(namespace), tablesOf(schema.Leases)...), namespace: namespace}
 }
 
 type leases struct {
@@ -69,7 +70,7 @@ func (l *leases) row(workerID int64) string {
 }
 
 func (l *leases) Load(ctx context.Context, workerID int64) (leasestore.Row, error) {
-	return ask(ctx, l.store, "read "+l.row(workerID), func(ctx context.Context, conn *sqlx.Conn) (leasestore.Row, error) {
+	return ask(ctx, l.store, "read "+l.row(workerID), func(ctx context.Context, conn *session) (leasestore.Row, error) {
 		if !l.store.dialect.conflict {
 			return l.readDurable(ctx, conn, workerID)
 		}
@@ -78,7 +79,7 @@ func (l *leases) Load(ctx context.Context, workerID int64) (leasestore.Row, erro
 }
 
 // read returns the zero row when there is none.
-func (l *leases) read(ctx context.Context, conn *sqlx.Conn, workerID int64) (leasestore.Row, error) {
+func (l *leases) read(ctx context.Context, conn *session, workerID int64) (leasestore.Row, error) {
 	row, err := scanRow(conn.QueryRowxContext(ctx, l.store.sql(selectRow+" AND WORKER_ID = ?"), l.namespace, workerID))
 	if errors.Is(err, sql.ErrNoRows) {
 		return leasestore.Row{}, nil
@@ -92,7 +93,7 @@ func (l *leases) read(ctx context.Context, conn *sqlx.Conn, workerID int64) (lea
 // that all earlier commits are on disk, too. The write waits for an uncommitted change of the row.
 // A missing row is returned at once: a swap that may be creating it belongs to a claim that was
 // given up or has no answer yet.
-func (l *leases) readDurable(ctx context.Context, conn *sqlx.Conn, workerID int64) (leasestore.Row, error) {
+func (l *leases) readDurable(ctx context.Context, conn *session, workerID int64) (leasestore.Row, error) {
 	for {
 		row, err := l.read(ctx, conn, workerID)
 		if err != nil || row == (leasestore.Row{}) {
@@ -116,7 +117,7 @@ func (l *leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
 
 func (l *leases) rows(ctx context.Context, query string, args ...any) ([]leasestore.Row, error) {
 	what := fmt.Sprintf("list namespace %q in WORKER_LEASE", l.namespace)
-	return ask(ctx, l.store, what, func(ctx context.Context, conn *sqlx.Conn) (rows []leasestore.Row, err error) {
+	return ask(ctx, l.store, what, func(ctx context.Context, conn *session) (rows []leasestore.Row, err error) {
 		err = each(ctx, conn, l.store.sql(query), args, func(result *sqlx.Rows) error {
 			row, err := scanRow(result)
 			rows = append(rows, row)
@@ -150,6 +151,9 @@ func (l *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Du
 	}
 	same := []any{l.namespace, next.WorkerID, old.Version, old.Fence, old.Token}
 	ready := l.store.count(1, "WORKER_LEASE"+sameRow, same...)
+	if storecall.IsImpatient(ctx) {
+		ready = l.store.count(1, "(SELECT 1 FROM WORKER_LEASE"+sameRow+"{unlocked}) AS FREE", same...)
+	}
 	if old.Token == next.Token { // a renewal, which has no rivals
 		ready = nil
 	}
@@ -161,18 +165,12 @@ func (l *leases) arguments(r leasestore.Row, ttl time.Duration) []any {
 	return []any{l.namespace, r.WorkerID, r.Version, r.Fence, r.Oldest, r.Former, r.Token, r.Owner, r.Holder, r.Identity, ttl.Microseconds()}
 }
 
-// Status reads the clock last, since the caller compares it with its own clock.
-func (l *leases) Status(ctx context.Context) (leasestore.Status, error) {
-	return ask(ctx, l.store, "query the server", func(ctx context.Context, conn *sqlx.Conn) (leasestore.Status, error) {
-		status, err := l.store.status(ctx, conn, tablesOf(schema.Leases))
-		if err != nil {
-			return status, err
-		}
-		var clock int64
-		err = conn.QueryRowxContext(ctx, l.store.sql("SELECT {clock}")).Scan(&clock)
-		status.Now = time.UnixMicro(clock).UTC()
-		return status, err
+func (l *leases) Status(ctx context.Context) (status leasestore.Status, err error) {
+	err = l.store.run(ctx, "query the server", func(ctx context.Context, conn *session) (err error) {
+		status, err = l.store.look(ctx, conn, l.store.group)
+		return err
 	})
+	return status, err
 }
 
 // CreateFree implements [leasestore.Creator]. It creates the missing rows in one statement and one

@@ -44,7 +44,7 @@ func (r *metaRow) meta() leasestore.Meta {
 // WORKER_NODE may have given out its worker IDs. It returns an error for tables with another schema
 // version. It also looks for twins of the tables; claims call LoadMeta, renewals do not.
 func (l *leases) LoadMeta(ctx context.Context) (m leasestore.Meta, err error) {
-	err = l.store.do(ctx, "read "+l.meta(), func(ctx context.Context, conn *sqlx.Conn) error {
+	err = l.store.do(ctx, "read "+l.meta(), func(ctx context.Context, conn *session) error {
 		m = leasestore.Meta{}
 		if err := l.checkTables(ctx, conn); err != nil {
 			return err
@@ -71,7 +71,7 @@ func (l *leases) LoadMeta(ctx context.Context) (m leasestore.Meta, err error) {
 }
 
 // metas returns rows of WORKER_LEASE_META by namespace.
-func (l *leases) metas(ctx context.Context, conn *sqlx.Conn, where string, args ...any) (map[string]*metaRow, error) {
+func (l *leases) metas(ctx context.Context, conn *session, where string, args ...any) (map[string]*metaRow, error) {
 	rows := make(map[string]*metaRow)
 	query := l.store.sql("SELECT NAMESPACE, " + strings.Join(metaColumns(), ", ") + " FROM WORKER_LEASE_META" + where)
 	return rows, each(ctx, conn, query, args, func(result *sqlx.Rows) error {
@@ -84,14 +84,14 @@ func (l *leases) metas(ctx context.Context, conn *sqlx.Conn, where string, args 
 }
 
 // like returns the rows of the namespaces that look like this one.
-func (l *leases) like(ctx context.Context, conn *sqlx.Conn) (map[string]*metaRow, error) {
+func (l *leases) like(ctx context.Context, conn *session) (map[string]*metaRow, error) {
 	return l.metas(ctx, conn, " WHERE {folded} = ?", leasestore.FoldNamespace(l.namespace))
 }
 
 // allowed returns an error when another namespace differs only in letter case or trailing spaces,
 // because people and some databases take the two names for one, or when WORKER_NODE may have given
 // out the worker IDs of the namespace.
-func (l *leases) allowed(ctx context.Context, conn *sqlx.Conn, rows map[string]*metaRow, m leasestore.Meta) error {
+func (l *leases) allowed(ctx context.Context, conn *session, rows map[string]*metaRow, m leasestore.Meta) error {
 	for name := range rows {
 		if err := leasestore.CheckNamespaceTwin(l.namespace, name); err != nil {
 			return final("%w", err)
@@ -107,7 +107,7 @@ func (l *leases) Namespace() string { return l.namespace }
 
 // Namespaces implements [leasestore.Namespaced]. It skips rows with another schema version.
 func (l *leases) Namespaces(ctx context.Context) (map[string]leasestore.Meta, error) {
-	return ask(ctx, l.store, "list WORKER_LEASE_META", func(ctx context.Context, conn *sqlx.Conn) (map[string]leasestore.Meta, error) {
+	return ask(ctx, l.store, "list WORKER_LEASE_META", func(ctx context.Context, conn *session) (map[string]leasestore.Meta, error) {
 		rows, err := l.metas(ctx, conn, "")
 		all := make(map[string]leasestore.Meta, len(rows))
 		for name, row := range rows {
@@ -144,7 +144,7 @@ const sameMeta = " WHERE NAMESPACE = ? AND VERSION = ? AND TOKEN = ?"
 // mayBegin returns a probe for no meta row. It runs the checks of LoadMeta before the row is
 // created, so that a rejected start leaves no row with its FIRST_WORKER_ID.
 func (l *leases) mayBegin(m leasestore.Meta) probe {
-	return func(ctx context.Context, conn *sqlx.Conn) (bool, error) {
+	return func(ctx context.Context, conn *session) (bool, error) {
 		rows, err := l.like(ctx, conn)
 		if err != nil || rows[l.namespace] != nil {
 			return false, err

@@ -5,10 +5,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
@@ -17,35 +21,249 @@ import (
 	"github.com/uidring/uidring/schema"
 )
 
-func mysqlDialect() dialect {
+func mysqlDialect(logger *slog.Logger) dialect {
+	m := &mysqlServer{logger: logger}
 	return dialect{
 		name:   "MySQL",
 		client: "uidring schema mysql %s | mysql your_database",
 		files:  schema.MySQL,
 		quote:  "`",
 		// MySQL shows only tables that the user may see; statements that use others fail later.
-		relations: "SELECT TABLE_NAME AS name, 1 AS place, @@lower_case_table_names > 0 AS folded FROM information_schema.TABLES " +
+		relations: "SELECT '', TABLE_NAME, 1, @@lower_case_table_names > 0 FROM information_schema.TABLES " +
 			"WHERE TABLE_SCHEMA = DATABASE() AND LOWER(TABLE_NAME) IN (?)",
 		// A timestamp column converts from the time zone of the session; a datetime column does
 		// not. Without the hint, an UPDATE of a row of a small table may scan the index of
 		// EXPIRES_AT, and misses the row if another UPDATE moves its entry back meanwhile, at an
 		// isolation level without gap locks.
-		times: strings.NewReplacer("{key}", "FORCE INDEX (PRIMARY)", "{folded}", "LOWER(RTRIM(NAMESPACE))",
+		times: strings.NewReplacer("{key}", "FORCE INDEX (PRIMARY)",
+			"{unlocked}", " /*!80001 FOR UPDATE SKIP LOCKED */ /*M!100600 FOR UPDATE SKIP LOCKED */", "{folded}", "LOWER(RTRIM(NAMESPACE))",
 			"{now}", "CURRENT_TIMESTAMP", "{today}", "UTC_DATE()", "{utc}", "UTC_TIMESTAMP(6)",
 			"{later}", "UTC_TIMESTAMP(6) + INTERVAL ? MICROSECOND",
-			"{clock}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))",
 			"{expires}", "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', EXPIRES_AT)"),
 		diagnose:  diagnoseMySQL,
+		look:      m.look,
 		idle:      mysqlIdle,
 		permanent: mysqlPermanent,
-		status:    mysqlStatus,
 	}
 }
 
+// A mysqlServer holds what a store has learned about its server. Any number of goroutines may use it
+// at once.
+type mysqlServer struct {
+	logger    *slog.Logger
+	variables atomic.Pointer[[]string] // that the server has
+	blind     atomic.Bool              // the user may not see replication
+}
+
+// mysqlVariables are read by each look, unless the server lacks them. Only MariaDB has
+// in_transaction.
+const mysqlVariables = "'autocommit', 'in_transaction', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'read_only', " +
+	"'tx_read_only', 'transaction_read_only', 'server_id', 'server_uuid', 'gtid_slave_pos', 'wsrep_on'"
+
+// learn asks the server for the names of its variables.
+func (m *mysqlServer) learn(ctx context.Context, conn *session) (names []string, err error) {
+	if known := m.variables.Load(); known != nil {
+		return *known, nil
+	}
+	err = each(ctx, conn, "SHOW SESSION VARIABLES WHERE Variable_name IN ("+mysqlVariables+")", nil, func(rows *sqlx.Rows) error {
+		var name, value string
+		err := rows.Scan(&name, &value)
+		names = append(names, name)
+		return err
+	})
+	if err == nil {
+		m.variables.Store(&names)
+	}
+	return names, err
+}
+
+// look asks all in one SELECT. The first look of a process also asks which variables the server
+// has.
+func (m *mysqlServer) look(ctx context.Context, conn *session, group []table, status *leasestore.Status) error {
+	names, err := m.learn(ctx, conn)
+	if err != nil {
+		return err
+	}
+	var columns []string
+	for _, name := range names {
+		columns = append(columns, "@@"+name)
+	}
+	for _, t := range group { // one by one: the server looks up a name, and reads its folder for a list
+		where := " WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '" + t.name + "'"
+		columns = append(columns, "(SELECT MAX(COALESCE(ENGINE, TABLE_TYPE)) FROM information_schema.TABLES"+where+")",
+			"(SELECT CONCAT_WS(', ', "+mysqlKeyColumn(1)+", "+mysqlKeyColumn(2)+", "+mysqlKeyColumn(3)+") FROM information_schema.STATISTICS"+
+				where+" AND INDEX_NAME = 'PRIMARY')")
+	}
+	columns = append(columns, m.replication(slices.Contains(names, "in_transaction")), "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))")
+	values := make([]sql.NullString, len(columns))
+	fields := make([]any, len(columns))
+	for i := range values {
+		fields[i] = &values[i]
+	}
+	err = conn.QueryRowxContext(ctx, "SELECT "+strings.Join(columns, ", ")).Scan(fields...)
+	switch d := diagnoseMySQL(err); {
+	case d.sentinel == ErrAccessDenied && m.blind.CompareAndSwap(false, true):
+		m.logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: cannot see whether the server applies writes of another server",
+			slog.String("remedy", "GRANT SELECT ON performance_schema.replication_applier_status to the user"), slog.Any("error", err))
+		return m.look(ctx, conn, group, status)
+	case d.sentinel == ErrTableMissing && m.blind.CompareAndSwap(false, true): // TiDB has no such table
+		return m.look(ctx, conn, group, status)
+	case err != nil:
+		if d == noVariable {
+			m.variables.Store(nil) // it is another server
+		}
+		return mysqlBusy(err)
+	}
+	known := make(map[string]string)
+	for i, name := range names {
+		known[name] = values[i].String
+	}
+	rest := values[len(names):]
+	return mysqlLook{known, group, rest[:2*len(group)], rest[2*len(group)].String, rest[2*len(group)+1].String}.judge(conn, status)
+}
+
+// mysqlKeyColumn returns an expression for a column of a primary key. GROUP_CONCAT would depend on a
+// variable of the server.
+func mysqlKeyColumn(n int) string {
+	return fmt.Sprintf("MAX(CASE SEQ_IN_INDEX WHEN %d THEN CONCAT(UPPER(COLUMN_NAME), COALESCE(CONCAT('(', SUB_PART, ')'), '')) END)", n)
+}
+
+// replication returns an expression for the number of running replication threads that apply the
+// writes of another server.
+func (m *mysqlServer) replication(mariaDB bool) string {
+	switch {
+	case mariaDB: // unlike GLOBAL_STATUS it adds up no sessions
+		return "(SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS WHERE VARIABLE_NAME = 'Slaves_running')"
+	case m.blind.Load():
+		return "0"
+	}
+	return "(SELECT COUNT(*) FROM performance_schema.replication_applier_status WHERE SERVICE_STATE = 'ON' AND CHANNEL_NAME NOT LIKE 'group\\_replication%')"
+}
+
+// A mysqlLook is the result of a look.
+type mysqlLook struct {
+	known       map[string]string // variables
+	group       []table
+	tables      []sql.NullString // the engine and the primary key of each
+	replicating string
+	clock       string // microseconds since 1970
+}
+
+// judge sets the status, and notes in the session what the look has proved about its connection.
+func (l mysqlLook) judge(conn *session, status *leasestore.Status) error {
+	inside, isMariaDB := l.known["in_transaction"]
+	if err := mysqlCommits(conn, l.known["autocommit"], inside, isMariaDB); err != nil {
+		return err
+	}
+	switch {
+	case isOn(l.known["read_only"]):
+		return fmt.Errorf("%w (read_only is on)", errReadOnly)
+	case isOn(cmp.Or(l.known["tx_read_only"], l.known["transaction_read_only"])):
+		return fmt.Errorf("%w (transaction_read_only is on)", errReadOnly)
+	}
+	status.Faults = mysqlSettings(l.known)
+	for i, t := range l.group {
+		engine, key := l.tables[2*i], l.tables[2*i+1].String
+		switch {
+		case !engine.Valid: // missing
+		case t.key != "" && key != t.key:
+			return notDurable("table %s lacks its primary key (%s), and has (%s): two processes could have one row each; "+
+				"create the table as package schema has it", t.name, t.key, key)
+		case !strings.EqualFold(engine.String, "InnoDB"):
+			status.Faults = append(status.Faults, fmt.Sprintf("table %s with ENGINE=%s (allowed: InnoDB)", t.name, engine.String))
+		}
+	}
+	replicates := isOn(l.replicating)
+	if replicates {
+		name, statement := "replication_applier_status", "REPLICA"
+		if isMariaDB {
+			name, statement = "Slaves_running", "SLAVE"
+		}
+		status.Faults = append(status.Faults, fmt.Sprintf("running replication threads (%s=%s; allowed: 0; after a promotion: STOP %s; in a ring of primaries: "+
+			"accept the risk only if all processes write to one of them)", name, l.replicating, statement))
+	}
+	status.Identity = mysqlIdentity(l.known, replicates)
+	clock, err := strconv.ParseInt(l.clock, 10, 64)
+	status.Now = time.UnixMicro(clock).UTC()
+	return err
+}
+
+// mysqlCommits notes that each statement on a connection commits, or returns an error. MariaDB also
+// tells whether a transaction is open.
+func mysqlCommits(conn *session, autocommit, inside string, isMariaDB bool) error {
+	switch {
+	case !isOn(autocommit):
+		return notDurable("the handle gave a connection with autocommit=0 (allowed: 1): the end of the connection would take a " +
+			"worker ID back; leave autocommit on, in the DSN and in each session")
+	case isMariaDB && isOn(inside):
+		return openTransaction()
+	}
+	conn.commits, conn.idle = true, isMariaDB
+	return nil
+}
+
+// mysqlIdle proves that a connection commits each statement and is outside any transaction, unless a
+// look has. MySQL has no variable for that, but inside a transaction it rejects setting the
+// isolation level of the next one. mysqlIdle sets the session's own level, which changes nothing.
+// MySQL, unlike MariaDB, does not open a TEMPORARY table twice in a statement, so the same statement
+// proves that each table of the group is permanent.
+func mysqlIdle(ctx context.Context, conn *session, group []table) error {
+	if !conn.commits {
+		row := conn.QueryRowxContext(ctx, "SELECT @@session.autocommit /*M!, @@in_transaction */")
+		columns, err := row.Columns()
+		if err != nil {
+			return err
+		}
+		autocommit, inside := "", ""
+		if err := row.Scan([]any{&autocommit, &inside}[:len(columns)]...); err != nil {
+			return err
+		}
+		if err := mysqlCommits(conn, autocommit, inside, len(columns) == 2); err != nil {
+			return err
+		}
+	}
+	if conn.idle { // MariaDB
+		return nil
+	}
+	var twice []string
+	for i, t := range group {
+		twice = append(twice, fmt.Sprintf("%s a%d, %[1]s b%[2]d", t.full, i))
+	}
+	const set = "SET @@transaction_isolation = @@session.transaction_isolation"
+	statement := set
+	if len(twice) > 0 {
+		statement = "SET @@transaction_isolation = (SELECT IF(COUNT(*) = 0, @@session.transaction_isolation, '') FROM " + strings.Join(twice, ", ") + " WHERE FALSE)"
+	}
+	_, err := conn.ExecContext(ctx, statement)
+	const opensTwice = 1137
+	e, _ := errors.AsType[*mysql.MySQLError](err)
+	switch sentinel := diagnoseMySQL(err).sentinel; {
+	case err == nil:
+		for _, t := range group {
+			conn.permanent = append(conn.permanent, t.full)
+		}
+		return nil
+	case e != nil && e.Number == opensTwice:
+		return mysqlPermanent(ctx, conn, group)
+	case len(group) > 0 && (sentinel == ErrTableMissing || sentinel == ErrAccessDenied): // for one of several tables
+		return mysqlIdle(ctx, conn, nil)
+	}
+	return mysqlBusy(err)
+}
+
+// mysqlBusy replaces MySQL's errors for statements inside a transaction: the isolation level cannot
+// be set, and at the end of an XA transaction no table can be read.
+func mysqlBusy(err error) error {
+	const inProgress, atEnd = 1568, 1399
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && (e.Number == inProgress || e.Number == atEnd) {
+		return openTransaction()
+	}
+	return err
+}
+
 // mysqlPermanent returns an error for a table that is temporary on this connection. The server does
-// not list such tables, and a qualified name does not help. No statement may come between this
-// check and the write.
-func mysqlPermanent(ctx context.Context, conn *sqlx.Conn, group []table) error {
+// not list such tables, and a qualified name does not help.
+func mysqlPermanent(ctx context.Context, conn *session, group []table) error {
 	for _, t := range group {
 		row, err := conn.QueryRowxContext(ctx, "SHOW CREATE TABLE "+t.full).SliceScan()
 		if sentinel := diagnoseMySQL(err).sentinel; sentinel == ErrTableMissing || sentinel == ErrAccessDenied {
@@ -59,95 +277,6 @@ func mysqlPermanent(ctx context.Context, conn *sqlx.Conn, group []table) error {
 		}
 	}
 	return nil
-}
-
-// mysqlIdle reads in_transaction from MariaDB, which executes the comment. MySQL has no such
-// variable, but inside a transaction it rejects setting the isolation level of the next one.
-// mysqlIdle sets the session's own level, which changes nothing.
-func mysqlIdle(ctx context.Context, conn *sqlx.Conn) error {
-	row := conn.QueryRowxContext(ctx, "SELECT @@session.autocommit /*M!, @@in_transaction */")
-	columns, err := row.Columns()
-	if err != nil {
-		return err
-	}
-	autocommit, inside := "", ""
-	if err := row.Scan([]any{&autocommit, &inside}[:len(columns)]...); err != nil {
-		return err
-	}
-	switch {
-	case !isOn(autocommit):
-		return notDurable("the handle gave a connection with autocommit=0 (allowed: 1): the end of the connection would take a " +
-			"worker ID back; leave autocommit on, in the DSN and in each session")
-	case inside == "":
-		_, err := conn.ExecContext(ctx, "SET @@transaction_isolation = @@session.transaction_isolation")
-		return mysqlBusy(err)
-	case isOn(inside):
-		return openTransaction()
-	}
-	return nil
-}
-
-// mysqlBusy replaces MySQL's error for setting the isolation level inside a transaction.
-func mysqlBusy(err error) error {
-	const inProgress = 1568
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && e.Number == inProgress {
-		return openTransaction()
-	}
-	return err
-}
-
-var mysqlErrors = map[uint16]diagnosis{
-	1213: collision, 1020: collision, // deadlock, row changed since it was read
-	1205: {passes: true, undone: true, advice: "another session holds a lock"},
-	1290: readOnly, 1792: readOnly, 1836: readOnly, // the server, the transaction, or the server while it is switched over
-	1040: noConnection, 1203: noConnection, // too many connections, of the user
-	1047: unreachable, 1053: unreachable, 1927: unreachable, // not ready, shutting down, connection killed
-	1044: noRightOrDatabase, 1045: noLogin, 1698: noLogin, 1142: noRight, 1143: noRight, // password, plugin, table, column
-	1049: noDatabase, 1146: noTable,
-	1062: duplicate, 1176: keyMissing,
-	1193: noVariable,
-}
-
-func diagnoseMySQL(err error) diagnosis {
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		if strings.Contains(strings.ToLower(e.Message), "unknown system variable") { // Dolt has one number for many errors
-			return noVariable
-		}
-		return mysqlErrors[e.Number]
-	}
-	d, known := diagnoseAny(err)
-	// If the connection is lost while the driver logs in, its Connect returns an unexported error,
-	// which its other methods turn into driver.ErrBadConn.
-	if !known && strings.HasSuffix(err.Error(), "bad connection") {
-		return unreachable
-	}
-	// Unlike others, this driver returns ErrBadConn only for statements that were not sent, and for
-	// a read-only server.
-	d.undone = d.undone || errors.Is(err, driver.ErrBadConn)
-	return d
-}
-
-func mysqlStatus(ctx context.Context, conn *sqlx.Conn, group []table, status *leasestore.Status) error {
-	known, err := mysqlVariables(ctx, conn, "SHOW SESSION VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', "+
-		"'log_bin', 'sync_binlog', 'read_only', 'tx_read_only', 'transaction_read_only', 'server_id', 'server_uuid', "+
-		"'gtid_slave_pos', 'wsrep_on')")
-	if err != nil {
-		return err
-	}
-	switch {
-	case isOn(known["read_only"]):
-		return fmt.Errorf("%w (read_only is on)", errReadOnly)
-	case isOn(cmp.Or(known["tx_read_only"], known["transaction_read_only"])):
-		return fmt.Errorf("%w (transaction_read_only is on)", errReadOnly)
-	}
-	engines, err := mysqlTables(ctx, conn, group)
-	if err != nil {
-		return err
-	}
-	replication, err := mysqlReplication(ctx, conn, known["server_uuid"] != "")
-	status.Faults = append(append(mysqlSettings(known), engines...), replication...)
-	status.Identity = mysqlIdentity(known, len(replication) > 0)
-	return err
 }
 
 // mysqlSettings returns the faults in the variables of a server.
@@ -174,58 +303,6 @@ func mysqlSettings(known map[string]string) (faults []string) {
 // isOn parses a boolean variable of MySQL, which is a number or a word, depending on the version.
 func isOn(value string) bool { return value != "" && value != "0" && !strings.EqualFold(value, "OFF") }
 
-// mysqlTables returns the tables whose engine may lose commits, or an error for a table whose
-// primary key does not keep two processes apart. It ignores missing tables.
-func mysqlTables(ctx context.Context, conn *sqlx.Conn, group []table) (faults []string, err error) {
-	var columns []string
-	var fields []any
-	engines, keys := make([]sql.NullString, len(group)), make([]string, len(group))
-	for i, t := range group { // one by one: the server looks up a name, and reads its folder for a list
-		where := " WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = '" + t.name + "'"
-		columns = append(columns, "(SELECT MAX(COALESCE(ENGINE, TABLE_TYPE)) FROM information_schema.TABLES"+where+")",
-			"(SELECT COALESCE(GROUP_CONCAT(UPPER(COLUMN_NAME), COALESCE(CONCAT('(', SUB_PART, ')'), '') ORDER BY SEQ_IN_INDEX SEPARATOR ', '), '') "+
-				"FROM information_schema.STATISTICS"+where+" AND INDEX_NAME = 'PRIMARY')")
-		fields = append(fields, &engines[i], &keys[i])
-	}
-	if err := conn.QueryRowxContext(ctx, "SELECT "+strings.Join(columns, ", ")).Scan(fields...); err != nil {
-		return nil, err
-	}
-	for i, t := range group {
-		switch {
-		case !engines[i].Valid:
-		case t.key != "" && keys[i] != t.key:
-			return nil, notDurable("table %s lacks its primary key (%s), and has (%s): two processes could have one row each; "+
-				"create the table as package schema has it", t.name, t.key, keys[i])
-		case !strings.EqualFold(engines[i].String, "InnoDB"):
-			faults = append(faults, fmt.Sprintf("table %s with ENGINE=%s (allowed: InnoDB)", t.name, engines[i].String))
-		}
-	}
-	return faults, nil
-}
-
-// mysqlReplication returns a fault for a server that takes writes and applies the writes of another
-// server. MySQL shows that only to a user who may read the table.
-func mysqlReplication(ctx context.Context, conn *sqlx.Conn, isMySQL bool) (faults []string, err error) {
-	const advice = "allowed: 0; after a promotion: STOP %s; in a ring of primaries: accept the risk only if all processes write to one of them)"
-	if !isMySQL {
-		known, err := mysqlVariables(ctx, conn, "SHOW SESSION STATUS LIKE 'Slaves_running'") // unlike GLOBAL it adds up no sessions
-		if n := known["Slaves_running"]; isOn(n) {
-			faults = append(faults, "running replication threads (Slaves_running="+n+"; "+fmt.Sprintf(advice, "SLAVE"))
-		}
-		return faults, err
-	}
-	var n int
-	err = conn.QueryRowxContext(ctx, "SELECT COUNT(*) FROM performance_schema.replication_applier_status "+
-		"WHERE SERVICE_STATE = 'ON' AND CHANNEL_NAME NOT LIKE 'group\\_replication%'").Scan(&n)
-	switch sentinel := diagnoseMySQL(err).sentinel; {
-	case sentinel == ErrAccessDenied, sentinel == ErrTableMissing: // TiDB has no such table
-		return nil, nil
-	case n > 0:
-		faults = append(faults, fmt.Sprintf("running replication threads (replication_applier_status: %d; "+advice, n, "REPLICA"))
-	}
-	return faults, err
-}
-
 // mysqlIdentity returns the server_uuid of MySQL, or the server_id of MariaDB with the position up
 // to which the server has followed others: when it is promoted again, it has followed another one
 // meanwhile. Servers that replicate from each other need different values of server_id. The
@@ -246,15 +323,4 @@ func mysqlIdentity(known map[string]string, replicates bool) string {
 		followed = fmt.Sprintf("%x", sha256.Sum256([]byte(followed)))
 	}
 	return identity + " after " + followed
-}
-
-// mysqlVariables returns the results of a SHOW statement by name.
-func mysqlVariables(ctx context.Context, conn *sqlx.Conn, show string) (map[string]string, error) {
-	known := make(map[string]string)
-	return known, each(ctx, conn, show, nil, func(rows *sqlx.Rows) error {
-		var name, value string
-		err := rows.Scan(&name, &value)
-		known[name] = value
-		return err
-	})
 }

@@ -50,10 +50,10 @@ func (a *disposable) Assign(ctx context.Context, d assigner.Domain) (assigner.Le
 	}
 	token := rand.Text()
 	l := &nodeLease{grant: assigner.Grant{Guarantee: assigner.GuaranteeFresh}}
-	l.lost = func(ctx context.Context, conn *sqlx.Conn) (string, error) {
+	l.lost = func(ctx context.Context, conn *session) (string, error) {
 		return a.lost(ctx, conn, l.grant.WorkerID, token)
 	}
-	return a.assign(ctx, d, l, func(ctx context.Context, conn *sqlx.Conn) (int64, error) {
+	return a.assign(ctx, d, l, func(ctx context.Context, conn *session) (int64, error) {
 		return a.add(ctx, conn, n, d, func(tx *sqlx.Tx, id int64) error {
 			_, err := tx.ExecContext(ctx, a.store.sql("INSERT INTO WORKER_NODE_TOKEN (ID, TOKEN, CREATED) VALUES (?, ?, {utc})"), id, token)
 			return err
@@ -61,7 +61,7 @@ func (a *disposable) Assign(ctx context.Context, d assigner.Domain) (assigner.Le
 	})
 }
 
-func (a *disposable) lost(ctx context.Context, conn *sqlx.Conn, id int64, mine string) (how string, err error) {
+func (a *disposable) lost(ctx context.Context, conn *session, id int64, mine string) (how string, err error) {
 	var token sql.NullString
 	err = conn.QueryRowxContext(ctx, a.store.sql("SELECT t.TOKEN FROM WORKER_NODE n "+
 		"LEFT JOIN WORKER_NODE_TOKEN t ON t.ID = n.ID WHERE n.ID = ?"), id).Scan(&token)
@@ -89,8 +89,8 @@ type nodes struct {
 // assign checks durability, the tables and the pin, and then runs take, which returns the worker ID
 // of a lease.
 func (a *nodes) assign(ctx context.Context, d assigner.Domain, l *nodeLease,
-	take func(context.Context, *sqlx.Conn) (int64, error)) (assigner.Lease, error) {
-	err := a.store.do(ctx, "take a worker ID", func(ctx context.Context, conn *sqlx.Conn) (err error) {
+	take func(context.Context, *session) (int64, error)) (assigner.Lease, error) {
+	err := a.store.run(ctx, "take a worker ID", func(ctx context.Context, conn *session) (err error) {
 		if err := a.store.checkDurable(ctx, conn, tablesOf(schema.Nodes), "worker IDs"); err != nil {
 			return err
 		}
@@ -99,8 +99,10 @@ func (a *nodes) assign(ctx context.Context, d assigner.Domain, l *nodeLease,
 		if _, err := a.store.checkTables(ctx, conn, used); err != nil {
 			return err
 		}
-		if err := a.store.permanent(ctx, conn, used); err != nil {
-			return err
+		for _, t := range used {
+			if err := a.store.checkPermanent(ctx, conn, t); err != nil {
+				return err
+			}
 		}
 		if err := a.store.checkPin(ctx, conn, pinOf(d.Layout, d.Epoch)); err != nil {
 			return err
@@ -119,7 +121,7 @@ func (a *nodes) assign(ctx context.Context, d assigner.Domain, l *nodeLease,
 // its row. It reads the namespaces before the transaction, to leave no row for a rejected worker
 // ID, and again after it, since a namespace may have been created meanwhile. If the result of a
 // commit is unknown, the worker ID is wasted.
-func (a *nodes) add(ctx context.Context, conn *sqlx.Conn, n node, d assigner.Domain, more func(tx *sqlx.Tx, id int64) error) (id int64, err error) {
+func (a *nodes) add(ctx context.Context, conn *session, n node, d assigner.Domain, more func(tx *sqlx.Tx, id int64) error) (id int64, err error) {
 	before, err := a.store.reserved(ctx, conn, d)
 	if err != nil {
 		return 0, err
@@ -179,7 +181,7 @@ type nodeLease struct {
 	grant assigner.Grant
 	ended bool
 	// lost reads the rows of the lease again, and returns how they have changed, or "".
-	lost func(ctx context.Context, conn *sqlx.Conn) (how string, err error)
+	lost func(ctx context.Context, conn *session) (how string, err error)
 }
 
 func (l *nodeLease) Grant() assigner.Grant { return l.grant }
@@ -188,7 +190,7 @@ func (l *nodeLease) Renew(ctx context.Context, _ assigner.Use) (assigner.Grant, 
 	if l.ended {
 		return l.grant, fmt.Errorf("%w: the lease of worker %d has ended", assigner.ErrWorkerRowLost, l.grant.WorkerID)
 	}
-	return l.grant, l.store.do(ctx, "check the worker ID", func(ctx context.Context, conn *sqlx.Conn) error {
+	return l.grant, l.store.do(ctx, "check the worker ID", func(ctx context.Context, conn *session) error {
 		how, err := l.lost(ctx, conn)
 		if how != "" {
 			return final("%w: %s; worker %d must not be used here any more", assigner.ErrWorkerRowLost, how, l.grant.WorkerID)
@@ -299,9 +301,9 @@ func (a *sticky) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease,
 		return nil, fmt.Errorf("sqlassigner: key %q of Sticky: %w", a.key, d.ReuseError)
 	}
 	l := &nodeLease{grant: assigner.Grant{Guarantee: assigner.GuaranteeSticky, Reusable: true}}
-	l.lost = func(ctx context.Context, conn *sqlx.Conn) (string, error) { return a.lost(ctx, conn, l.grant.WorkerID) }
+	l.lost = func(ctx context.Context, conn *session) (string, error) { return a.lost(ctx, conn, l.grant.WorkerID) }
 	holder := fmt.Sprintf("%s:%s pid %d", n.host, n.port, os.Getpid())
-	return a.assign(ctx, d, l, func(ctx context.Context, conn *sqlx.Conn) (int64, error) {
+	return a.assign(ctx, d, l, func(ctx context.Context, conn *session) (int64, error) {
 		id, _, _, err := a.read(ctx, conn)
 		if errors.Is(err, sql.ErrNoRows) {
 			return a.add(ctx, conn, n, d, func(tx *sqlx.Tx, id int64) error {
@@ -326,13 +328,13 @@ func (a *sticky) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease,
 	})
 }
 
-func (a *sticky) read(ctx context.Context, conn *sqlx.Conn) (workerID int64, token, holder string, err error) {
+func (a *sticky) read(ctx context.Context, conn *session) (workerID int64, token, holder string, err error) {
 	err = conn.QueryRowxContext(ctx, a.store.sql("SELECT WORKER_ID, TOKEN, HOLDER FROM WORKER_STICKY WHERE SERVICE_KEY = ?"),
 		a.key).Scan(&workerID, &token, &holder)
 	return workerID, token, holder, err
 }
 
-func (a *sticky) lost(ctx context.Context, conn *sqlx.Conn, mine int64) (how string, err error) {
+func (a *sticky) lost(ctx context.Context, conn *session, mine int64) (how string, err error) {
 	id, token, holder, err := a.read(ctx, conn)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):

@@ -30,7 +30,7 @@ import (
 // gives equal bits to other worker IDs.
 
 // nodesAllow returns an error if WORKER_NODE may have given out worker IDs of a namespace.
-func (l *leases) nodesAllow(ctx context.Context, conn *sqlx.Conn, m leasestore.Meta) error {
+func (l *leases) nodesAllow(ctx context.Context, conn *session, m leasestore.Meta) error {
 	highest, err := l.store.highestNode(ctx, conn)
 	if err != nil || highest == 0 {
 		return err
@@ -62,7 +62,7 @@ func (l *leases) nodesAllow(ctx context.Context, conn *sqlx.Conn, m leasestore.M
 }
 
 // highestNode returns the largest worker ID of WORKER_NODE, or 0 if the table does not exist.
-func (s *store) highestNode(ctx context.Context, conn *sqlx.Conn) (int64, error) {
+func (s *store) highestNode(ctx context.Context, conn *session) (int64, error) {
 	var highest sql.Null[int64]
 	err := conn.QueryRowxContext(ctx, s.sql("SELECT MAX(ID) FROM WORKER_NODE")).Scan(&highest)
 	switch s.dialect.diagnose(err).sentinel {
@@ -86,7 +86,7 @@ func (r reserved) covers(id int64) bool { return r.namespace != "" && r.first <=
 
 // reserved returns the namespace that shares worker IDs with a domain and has the lowest first
 // worker ID. A namespace with another split of the bits has all worker IDs.
-func (s *store) reserved(ctx context.Context, conn *sqlx.Conn, d assigner.Domain) (r reserved, err error) {
+func (s *store) reserved(ctx context.Context, conn *session, d assigner.Domain) (r reserved, err error) {
 	const same = "DATACENTER_BITS = ? AND WORKER_BITS = ?"
 	mine := pinOf(d.Layout, d.Epoch)
 	split, pace := mine.split(), mine.pace()
@@ -176,7 +176,7 @@ func Pin(ctx context.Context, db *sqlx.DB, cfg Config, l bitsalloc.Layout, epoch
 		return fmt.Errorf("sqlassigner: cannot store the layout: %w", err)
 	}
 	s := newStore(db, cfg, nil)
-	return s.do(ctx, "store the layout", func(ctx context.Context, conn *sqlx.Conn) error {
+	return s.do(ctx, "store the layout", func(ctx context.Context, conn *session) error {
 		if _, err := s.checkTables(ctx, conn, tablesOf(schema.Nodes)); err != nil {
 			return err
 		}
@@ -185,7 +185,7 @@ func Pin(ctx context.Context, db *sqlx.DB, cfg Config, l bitsalloc.Layout, epoch
 }
 
 // readPin returns the pin, or sql.ErrNoRows when there is none.
-func (s *store) readPin(ctx context.Context, conn *sqlx.Conn) (stored pin, err error) {
+func (s *store) readPin(ctx context.Context, conn *session) (stored pin, err error) {
 	err = conn.QueryRowxContext(ctx, s.sql("SELECT "+strings.Join(pinColumns[:], ", ")+" FROM WORKER_NODE_PIN WHERE ID = 1")).
 		Scan(stored.fields()...)
 	return stored, err
@@ -193,7 +193,7 @@ func (s *store) readPin(ctx context.Context, conn *sqlx.Conn) (stored pin, err e
 
 // checkPin writes the pin if there is none, and returns an error if the pin differs. When two
 // processes write it at once, one fails, retries, and reads the pin of the other.
-func (s *store) checkPin(ctx context.Context, conn *sqlx.Conn, mine pin) error {
+func (s *store) checkPin(ctx context.Context, conn *session, mine pin) error {
 	stored, err := s.readPin(ctx, conn)
 	if errors.Is(err, sql.ErrNoRows) {
 		_, err = conn.ExecContext(ctx, s.sql("INSERT INTO WORKER_NODE_PIN (ID, "+strings.Join(pinColumns[:], ", ")+", CREATED) VALUES (1"+

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/jmoiron/sqlx"
+	"sync/atomic"
+	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/schema"
@@ -24,45 +24,53 @@ func postgresDialect() dialect {
 		// A process with another search_path or user may find the table in any schema. Schemas of
 		// temporary tables do not count.
 		relations: "WITH path AS (SELECT name, place FROM unnest(current_schemas(false)) WITH ORDINALITY AS p(name, place) " +
-			"WHERE left(name, 8) <> 'pg_temp_') SELECT name AS schema, '' AS name, place FROM path UNION ALL " +
-			"SELECT n.nspname, c.relname, COALESCE(path.place, 0) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace " +
+			"WHERE left(name, 8) <> 'pg_temp_') SELECT name, '', place, FALSE FROM path UNION ALL " +
+			"SELECT n.nspname, c.relname, COALESCE(path.place, 0), FALSE FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace " +
 			"LEFT JOIN path ON path.name = n.nspname WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't' " +
 			"AND lower(c.relname) IN (?) ORDER BY 3, 1, 2",
 		conflict: true,
-		times: strings.NewReplacer("{key}", "", "{folded}", `LOWER(RTRIM(NAMESPACE) COLLATE "C")`, "{now}", "CURRENT_TIMESTAMP",
+		times: strings.NewReplacer("{key}", "", "{unlocked}", " FOR UPDATE SKIP LOCKED", "{folded}", `LOWER(RTRIM(NAMESPACE) COLLATE "C")`, "{now}", "CURRENT_TIMESTAMP",
 			"{today}", "(CURRENT_TIMESTAMP AT TIME ZONE 'UTC')::date", "{utc}", "CURRENT_TIMESTAMP",
 			"{later}", "CURRENT_TIMESTAMP + CAST(? AS bigint) * INTERVAL '1 microsecond'",
-			"{clock}", "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)",
 			"{expires}", "CAST(EXTRACT(EPOCH FROM EXPIRES_AT) * 1000000 AS bigint)"),
 		diagnose: diagnosePostgres,
+		look:     new(postgresServer).look,
 		idle:     postgresIdle,
-		status:   postgresStatus,
 	}
 }
 
-// postgresIdle compares the transaction start times of two statements. Inside a transaction they
-// are equal; outside they differ by a round trip. The statement time is of no use: with the
-// extended protocol it is always later than the start of the transaction. A standby may lag, also
-// for reads.
-func postgresIdle(ctx context.Context, conn *sqlx.Conn) error {
-	var began [2]string
-	var recovery bool
-	for i := range began {
-		err := conn.QueryRowxContext(ctx, "SELECT CAST(transaction_timestamp() AS text), pg_is_in_recovery()").Scan(&began[i], &recovery)
-		if sqlState(err) == "25P02" { // inside a transaction that has failed
+// postgresIdle compares the transaction start times of two statements, of which the first may have
+// been a look. Inside a transaction they are equal; outside they differ by a round trip. The
+// statement time is of no use: with the extended protocol it is always later than the start of the
+// transaction. A standby may lag, also for reads.
+func postgresIdle(ctx context.Context, conn *session, _ []table) error {
+	before := conn.began
+	for first := before == ""; ; first = false {
+		var now string
+		var recovery bool
+		err := conn.QueryRowxContext(ctx, "SELECT "+postgresBegan+", pg_is_in_recovery()").Scan(&now, &recovery)
+		switch {
+		case err != nil:
+			return postgresFailed(err)
+		case recovery:
+			return fmt.Errorf("%w (it is in recovery)", errReadOnly)
+		case now == before:
 			return openTransaction()
+		case !first:
+			return nil
 		}
-		if err != nil {
-			return err
-		}
+		before = now
 	}
-	switch {
-	case began[0] == began[1]:
+}
+
+const postgresBegan = "CAST(transaction_timestamp() AS text)"
+
+// postgresFailed replaces the error for a statement inside a transaction that has failed.
+func postgresFailed(err error) error {
+	if sqlState(err) == "25P02" {
 		return openTransaction()
-	case recovery:
-		return fmt.Errorf("%w (it is in recovery)", errReadOnly)
 	}
-	return nil
+	return err
 }
 
 var postgresErrors = map[string]diagnosis{
@@ -104,10 +112,29 @@ func diagnosePostgres(err error) diagnosis {
 	return d
 }
 
-func postgresStatus(ctx context.Context, conn *sqlx.Conn, group []table, status *leasestore.Status) (err error) {
+// A postgresServer holds what a store has learned about its server. Any number of goroutines may use
+// it at once.
+type postgresServer struct{ anonymous atomic.Bool }
+
+// postgresIdentity selects the system identifier, which initdb has set, and the timeline, which
+// changes with a point-in-time recovery and the promotion of a replica. It reads the timeline from
+// the name of the present WAL file, since the control file is updated later.
+const postgresIdentity = "(SELECT system_identifier || ' timeline ' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM pg_control_system())"
+
+// postgresClock selects microseconds since 1970.
+const postgresClock = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)"
+
+// look asks all in one SELECT. The identity is "" if the user may not call its functions.
+func (p *postgresServer) look(ctx context.Context, conn *session, group []table, status *leasestore.Status) (err error) {
+	identity := postgresIdentity
+	if p.anonymous.Load() {
+		identity = "''"
+	}
 	var commit, fsync, readOnly string
-	columns := []string{"current_setting('synchronous_commit')", "current_setting('fsync')", "current_setting('transaction_read_only')"}
-	fields := []any{&commit, &fsync, &readOnly}
+	var clock int64
+	columns := []string{postgresBegan, "current_setting('synchronous_commit')", "current_setting('fsync')", "current_setting('transaction_read_only')",
+		"CASE WHEN pg_is_in_recovery() THEN '' ELSE " + identity + " END", postgresClock}
+	fields := []any{&conn.began, &commit, &fsync, &readOnly, &status.Identity, &clock}
 	var values []any
 	kinds := make([]sql.NullString, len(group))
 	for i, t := range group {
@@ -115,9 +142,13 @@ func postgresStatus(ctx context.Context, conn *sqlx.Conn, group []table, status 
 		fields, values = append(fields, &kinds[i]), append(values, t.full)
 	}
 	err = conn.QueryRowxContext(ctx, conn.Rebind("SELECT "+strings.Join(columns, ", ")), values...).Scan(fields...)
+	state := sqlState(err)
 	switch {
+	case (state == "42501" || state == "42883") && p.anonymous.CompareAndSwap(false, true): // no right, no such function
+		conn.began = ""
+		return p.look(ctx, conn, group, status)
 	case err != nil:
-		return err
+		return postgresFailed(err)
 	case readOnly != "off":
 		return fmt.Errorf("%w (transaction_read_only is on)", errReadOnly)
 	}
@@ -132,8 +163,8 @@ func postgresStatus(ctx context.Context, conn *sqlx.Conn, group []table, status 
 			status.Faults = append(status.Faults, fmt.Sprintf("table %s, which is %s (allowed: an ordinary permanent table)", t.name, postgresKind(kind.String)))
 		}
 	}
-	status.Identity, err = postgresIdentity(ctx, conn)
-	return err
+	status.Now = time.UnixMicro(clock).UTC()
+	return nil
 }
 
 // postgresKind describes a relkind and relpersistence. A view and a partitioned table have the
@@ -144,17 +175,4 @@ func postgresKind(kind string) string {
 	}
 	names := map[byte]string{'v': "a view", 'm': "a materialized view", 'p': "partitioned", 'f': "a foreign table"}
 	return cmp.Or(names[kind[0]], "of the kind "+kind)
-}
-
-// postgresIdentity returns the system identifier, which initdb has set, and the timeline, which
-// changes with a point-in-time recovery and the promotion of a replica. It reads the timeline from
-// the name of the present WAL file, since the control file is updated later. It returns "" if the
-// user may not call these functions.
-func postgresIdentity(ctx context.Context, conn *sqlx.Conn) (identity string, err error) {
-	err = conn.QueryRowxContext(ctx, "SELECT system_identifier || ' timeline ' || "+
-		"substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM pg_control_system()").Scan(&identity)
-	if state := sqlState(err); state == "42501" || state == "42883" { // no right, no such function
-		return "", nil
-	}
-	return identity, err
 }

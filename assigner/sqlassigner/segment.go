@@ -41,7 +41,7 @@ func SegmentPart(db *sqlx.DB, part, parts int, cfg Config) segment.Source {
 		wrong = fmt.Errorf("sqlassigner: part %d of %d, allowed: 0 to parts - 1, and 1 to %d parts", part, parts, most)
 	}
 	return &counters{
-		store: newStore(db, cfg, wrong), table: segmentTable,
+		store: newStore(db, cfg, wrong, segmentTable), table: segmentTable,
 		name: "NAME", number: "NEXT_ID", delta: "DELTA", remainder: "REMAINDER",
 		part: int64(part), parts: int64(parts),
 	}
@@ -68,20 +68,21 @@ func (c *counters) Advance(ctx context.Context, name string, n int64) (r segment
 	if n < 1 {
 		return r, fmt.Errorf("sqlassigner: %d IDs of counter %q, allowed: 1 or more", n, name)
 	}
-	return ask(ctx, c.store, fmt.Sprintf("advance counter %q in %s", name, c.table.name), func(ctx context.Context, conn *sqlx.Conn) (segment.Range, error) {
-		if err := c.checkStore(ctx, conn); err != nil {
-			return segment.Range{}, err
+	err = c.store.run(ctx, fmt.Sprintf("advance counter %q in %s", name, c.table.name), func(ctx context.Context, conn *session) (err error) {
+		err = c.checkStore(ctx, conn)
+		for done := false; !done && err == nil; {
+			r, done, err = c.advance(ctx, conn, name, n)
 		}
-		for {
-			if r, ok, err := c.advance(ctx, conn, name, n); ok || err != nil {
-				return r, err
-			}
-		}
+		return err
 	})
+	if err != nil {
+		return segment.Range{}, err
+	}
+	return r, nil
 }
 
 // checkStore checks that the database keeps commits and has one table of the name.
-func (c *counters) checkStore(ctx context.Context, conn *sqlx.Conn) error {
+func (c *counters) checkStore(ctx context.Context, conn *session) error {
 	group := []table{c.table}
 	if err := c.store.checkDurable(ctx, conn, group, "ranges"); err != nil {
 		return err
@@ -91,11 +92,11 @@ func (c *counters) checkStore(ctx context.Context, conn *sqlx.Conn) error {
 			return err
 		}
 	}
-	return c.store.permanent(ctx, conn, group)
+	return c.store.checkPermanent(ctx, conn, c.table)
 }
 
 // advance moves the number of a row, and reports false when the row has changed meanwhile.
-func (c *counters) advance(ctx context.Context, conn *sqlx.Conn, name string, n int64) (r segment.Range, ok bool, err error) {
+func (c *counters) advance(ctx context.Context, conn *session, name string, n int64) (r segment.Range, ok bool, err error) {
 	var number, delta, remainder int64
 	load := fmt.Sprintf("SELECT %s, %s, %s FROM %s WHERE %s = ?", c.number, c.delta, c.remainder, c.table.name, c.name)
 	err = conn.QueryRowxContext(ctx, c.store.sql(load), name).Scan(&number, &delta, &remainder)
@@ -143,7 +144,7 @@ func rangeFrom(from, n, delta, remainder int64) segment.Range {
 // Otherwise it is like [SegmentSource].
 func LeafSource(db *sqlx.DB, cfg Config) segment.Source {
 	return &counters{
-		store: newStore(db, cfg, nil), table: table{name: "leaf_alloc"},
+		store: newStore(db, cfg, nil, table{name: "leaf_alloc"}), table: table{name: "leaf_alloc"},
 		name: "biz_tag", number: "max_id", delta: "1", remainder: "0",
 	}
 }
@@ -159,7 +160,7 @@ func LeafSource(db *sqlx.DB, cfg Config) segment.Source {
 // Otherwise it is like [SegmentSource].
 func TinyIDSource(db *sqlx.DB, cfg Config) segment.Source {
 	return &counters{
-		store: newStore(db, cfg, nil), table: table{name: "tiny_id_info"},
+		store: newStore(db, cfg, nil, table{name: "tiny_id_info"}), table: table{name: "tiny_id_info"},
 		name: "biz_type", number: "max_id", delta: "delta", remainder: "remainder",
 		also: ", update_time = CURRENT_TIMESTAMP, version = version + 1", last: 1,
 	}

@@ -9,8 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
-
-	"github.com/jmoiron/sqlx"
+	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/disk"
@@ -24,24 +23,23 @@ func sqliteDialect() dialect {
 		files:     schema.SQLite,
 		quote:     `"`,
 		schema:    "main",
-		relations: "SELECT 'main' AS schema, name, 1 AS place, 1 AS folded FROM main.sqlite_master WHERE type = 'table' AND LOWER(name) IN (?)",
+		relations: "SELECT 'main', name, 1, 1 FROM main.sqlite_master WHERE type = 'table' AND LOWER(name) IN (?)",
 		conflict:  true,
-		times: strings.NewReplacer("{key}", "", "{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP",
+		times: strings.NewReplacer("{key}", "", "{unlocked}", "", "{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP",
 			"{today}", "date('now')", "{utc}", "strftime('%Y-%m-%d %H:%M:%f', 'now')",
 			// Its times have milliseconds, its Julian days all digits that these need.
 			"{later}", "strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', ? / 1000000.0))",
-			"{clock}", "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS integer) * 1000",
 			"{expires}", "CAST(ROUND((julianday(EXPIRES_AT) - 2440587.5) * 86400000) AS integer) * 1000"),
 		diagnose: diagnoseSQLite,
+		look:     sqliteLook,
 		idle:     sqliteIdle,
-		status:   sqliteStatus,
 		isFile:   true,
 	}
 }
 
 // sqliteIdle begins a transaction, which fails inside another one, and ends it. That takes no lock.
 // It ignores the end of the context, which could leave the connection inside the transaction.
-func sqliteIdle(ctx context.Context, conn *sqlx.Conn) error {
+func sqliteIdle(ctx context.Context, conn *session, _ []table) error {
 	ctx = context.WithoutCancel(ctx)
 	_, err := conn.ExecContext(ctx, "BEGIN DEFERRED")
 	switch {
@@ -93,7 +91,10 @@ func diagnoseSQLite(err error) diagnosis {
 	return diagnosis{}
 }
 
-func sqliteStatus(ctx context.Context, conn *sqlx.Conn, _ []table, status *leasestore.Status) error {
+// sqliteClock selects microseconds since 1970.
+const sqliteClock = "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS integer) * 1000"
+
+func sqliteLook(ctx context.Context, conn *session, _ []table, status *leasestore.Status) error {
 	var synchronous, queryOnly int
 	var journal string
 	for _, pragma := range [...]struct {
@@ -108,7 +109,10 @@ func sqliteStatus(ctx context.Context, conn *sqlx.Conn, _ []table, status *lease
 		return final("%w: cannot take a worker ID: PRAGMA query_only is on", ErrAccessDenied)
 	}
 	status.Faults = sqliteSettings(synchronous, strings.ToLower(journal))
-	return nil
+	var clock int64
+	err := conn.QueryRowxContext(ctx, "SELECT "+sqliteClock).Scan(&clock)
+	status.Now = time.UnixMicro(clock).UTC()
+	return err
 }
 
 // sqliteSettings returns the faults in the settings of SQLite. With DELETE a commit removes the
@@ -145,7 +149,7 @@ type sqlitePlace struct{ path, identity string }
 
 // look sets the identity of a database, and adds the faults of its file. A database in memory has
 // no identity; its journal is a fault already.
-func (f *sqliteFile) look(ctx context.Context, conn *sqlx.Conn, status *leasestore.Status) error {
+func (f *sqliteFile) look(ctx context.Context, conn *session, status *leasestore.Status) error {
 	path, err := sqlitePath(ctx, conn)
 	if err != nil {
 		return err
@@ -198,7 +202,7 @@ func moved(path, found string) error {
 }
 
 // sqlitePath returns the absolute path of the database of a connection, or "" where it has no file.
-func sqlitePath(ctx context.Context, conn *sqlx.Conn) (path string, err error) {
+func sqlitePath(ctx context.Context, conn *session) (path string, err error) {
 	var number int
 	var name string
 	var file sql.NullString
@@ -213,8 +217,8 @@ const sqliteWait = 250
 
 // sqliteWaiting makes the statements of f wait for a lock. A commit that waits keeps new readers
 // out. A commit that fails at once and is retried later might find a reader each time.
-func sqliteWaiting(f func(context.Context, *sqlx.Conn) error) func(context.Context, *sqlx.Conn) error {
-	return func(ctx context.Context, conn *sqlx.Conn) (err error) {
+func sqliteWaiting(f func(context.Context, *session) error) func(context.Context, *session) error {
+	return func(ctx context.Context, conn *session) (err error) {
 		var given int64
 		if err := conn.QueryRowxContext(ctx, "PRAGMA busy_timeout").Scan(&given); err != nil {
 			return err

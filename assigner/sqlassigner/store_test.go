@@ -1,6 +1,7 @@
 package sqlassigner
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -115,18 +117,19 @@ func TestDiagnosis(t *testing.T) {
 		passes   bool
 		undone   bool // the statement surely had no effect: it may be sent again
 	}{
-		{"mysql", []error{number(1213), number(1205), number(1020)}, nil, true, true},
+		{"mysql", []error{number(1213), number(1205), number(1020), number(1114), number(3101), number(3796)}, nil, true, true},
+		{"mysql", []error{number(1665)}, nil, false, true},
 		{"mysql", []error{number(1062)}, nil, true, false},
 		{"mysql", []error{number(1193), &mysql.MySQLError{Number: 1105, Message: "Unknown system variable 'sync_binlog'"}},
 			leasestore.ErrNotDurable, false, false},
-		{"mysql", []error{number(1290), number(1792), number(1836), errReadOnly}, leasestore.ErrNotDurable, true, true},
+		{"mysql", []error{number(1290), number(1792), number(1836), number(1099), errReadOnly}, leasestore.ErrNotDurable, true, true},
 		{"mysql", []error{driver.ErrBadConn}, ErrUnreachable, true, true},
-		{"mysql", []error{number(1040), number(1047), number(1053), number(1927), mysql.ErrInvalidConn, io.EOF, io.ErrUnexpectedEOF, refused,
+		{"mysql", []error{number(1040), number(1047), number(1053), number(1927), number(3100), number(1317), number(1226), mysql.ErrInvalidConn, io.EOF, io.ErrUnexpectedEOF, refused,
 			errors.New("bad connection")},
 			ErrUnreachable, true, false},
-		{"mysql", []error{number(1044), number(1045), number(1142), number(1143), number(1698)}, ErrAccessDenied, false, false},
+		{"mysql", []error{number(1044), number(1045), number(1142), number(1143), number(1698), number(3159), number(1862)}, ErrAccessDenied, false, false},
 		{"mysql", []error{number(1049), number(1146)}, ErrTableMissing, false, false},
-		{"mysql", []error{number(1064), number(1176), number(1317), number(1406), context.DeadlineExceeded, context.Canceled,
+		{"mysql", []error{number(1064), number(1176), number(1406), context.DeadlineExceeded, context.Canceled,
 			errors.New("x"), final("%w", errPasses), closedError(false)}, nil, false, false},
 
 		{"pgx", []error{stateError("40001"), stateError("40P01"), stateError("55P03"), stateError("42P07"), stateError("42710")}, nil, true, true},
@@ -150,7 +153,7 @@ func TestDiagnosis(t *testing.T) {
 		{"sqlite", []error{codeError(1), codeError(9), codeError(10), codeError(13), driver.ErrBadConn, context.DeadlineExceeded, errors.New("x"),
 			networkError("sqlite3: SQL logic error: no such column: OWNER")}, nil, false, false},
 	} {
-		d, err := dialectOf(tt.dialect)
+		d, err := dialectOf(tt.dialect, nil)
 		testkit.Must(t, err)
 		for _, err := range tt.errs {
 			for _, err := range []error{err, fmt.Errorf("wrapped: %w", err)} {
@@ -167,49 +170,72 @@ func TestDiagnosis(t *testing.T) {
 
 func TestServerWithoutConnectionsNamesMaxConnections(t *testing.T) {
 	for driver, err := range map[string]error{"mysql": number(1040), "pgx": stateError("53300")} {
-		if d, _ := dialectOf(driver); !strings.Contains(d.diagnose(err).advice, "raise its max_connections") {
+		if d, _ := dialectOf(driver, nil); !strings.Contains(d.diagnose(err).advice, "raise its max_connections") {
 			t.Errorf("%s: %v: advice %q", driver, err, d.diagnose(err).advice)
 		}
 	}
 }
 
-// The tables of MySQL about its replication exist in MariaDB, too.
 func TestRunningReplicationIsAFault(t *testing.T) {
-	opened, err := OpenMySQL(testserver.MariaDB(t, "--performance-schema=ON", "--server-id=7").DSN())
-	db := testkit.Close(t, opened, err)
-	conn, err := db.Connx(t.Context())
-	testkit.Must(t, err)
-	defer conn.Close()
-	for _, tt := range []struct{ statement, want string }{
-		{"SELECT 1", ""},
-		{"CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1", ""},
-		{"START SLAVE SQL_THREAD", "STOP REPLICA"},
-		{"STOP SLAVE", ""},
+	for name, server := range map[string]struct {
+		*testserver.Server
+		follow, start, stop, want string
+	}{
+		"MariaDB": {testserver.MariaDB(t, "--server-id=7"), "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1", "START SLAVE SQL_THREAD", "STOP SLAVE",
+			"Slaves_running=1"},
+		"MySQL": {testserver.MySQL(t, "--server-id=7"), "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1", "START REPLICA SQL_THREAD", "STOP REPLICA",
+			"replication_applier_status=1"},
 	} {
-		db.MustExec(tt.statement)
-		faults, err := mysqlReplication(t.Context(), conn, true)
-		if got := strings.Join(faults, ""); err != nil || (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
-			t.Errorf("after %s: faults %q, want %q: %v", tt.statement, faults, tt.want, err)
+		opened, err := OpenMySQL(server.DSN())
+		db := testkit.Close(t, opened, err)
+		store := newStore(db, Config{}, nil)
+		for _, tt := range []struct{ statement, want string }{
+			{"SELECT 1", ""}, {server.follow, ""}, {server.start, server.want}, {server.stop, ""},
+		} {
+			db.MustExec(tt.statement)
+			var faults []string
+			err := store.run(t.Context(), "look", func(ctx context.Context, conn *session) error {
+				status, err := store.look(ctx, conn, nil)
+				faults = slices.DeleteFunc(status.Faults, func(fault string) bool { return strings.HasPrefix(fault, "sync_binlog") })
+				return err
+			})
+			if got := strings.Join(faults, ""); err != nil || (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+				t.Errorf("%s after %s: faults %q, want %q: %v", name, tt.statement, faults, tt.want, err)
+			}
 		}
 	}
 }
 
-// MariaDB has the statement that asks MySQL for its state, with another name of the variable.
-func TestMySQLAnswersInsideATransaction(t *testing.T) {
-	opened, err := OpenMySQL(testserver.MariaDB(t).DSN())
-	db := testkit.Close(t, opened, err)
-	db.SetMaxOpenConns(1)
-	for _, tt := range []struct {
-		before string
-		inside bool
-	}{
-		{"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", false}, {"START TRANSACTION", true}, {"COMMIT", false},
-		{"XA START 'a'", true}, {"XA END 'a'", true}, {"XA ROLLBACK 'a'", false},
-	} {
-		db.MustExec(tt.before)
-		_, err := db.Exec("SET @@tx_isolation = @@session.tx_isolation")
-		if err = mysqlBusy(err); (err != nil) != tt.inside || tt.inside && !errors.Is(err, leasestore.ErrNotDurable) {
-			t.Errorf("after %s: %v, want an error: %v", tt.before, err, tt.inside)
+func TestIdleProvesThatNoTransactionIsOpen(t *testing.T) {
+	for name, server := range map[string]*testserver.Server{"MariaDB": testserver.MariaDB(t), "MySQL": testserver.MySQL(t)} {
+		opened, err := OpenMySQL(server.DSN())
+		db := testkit.Close(t, opened, err)
+		db.SetMaxOpenConns(1)
+		db.MustExec("CREATE TABLE T (A INT PRIMARY KEY)")
+		store := newStore(db, Config{}, nil, table{name: "T"})
+		for _, tt := range []struct {
+			before, want string
+		}{
+			{"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", ""}, {"START TRANSACTION", "inside a transaction"}, {"COMMIT", ""},
+			{"XA START 'a'", "inside a transaction"}, {"XA END 'a'", "inside a transaction"}, {"XA ROLLBACK 'a'", ""},
+			{"SET autocommit = 0", "autocommit=0"}, {"SET autocommit = 1", ""},
+			{"CREATE TEMPORARY TABLE T (A INT PRIMARY KEY)", "table T is TEMPORARY"}, {"DROP TEMPORARY TABLE T", ""},
+		} {
+			db.MustExec(tt.before) // on the only connection
+			for _, looked := range []bool{false, true} {
+				err := store.run(t.Context(), "test", func(ctx context.Context, conn *session) (err error) {
+					if looked {
+						_, err = store.look(ctx, conn, nil)
+					}
+					if err = cmp.Or(err, store.checkIdle(ctx, conn)); err == nil {
+						err = store.checkPermanent(ctx, conn, table{name: "T"})
+					}
+					return err
+				})
+				if (err != nil) != (tt.want != "") || err != nil && (!errors.Is(err, leasestore.ErrNotDurable) || !strings.Contains(err.Error(), tt.want)) {
+					t.Errorf("%s after %s, with a look %v: %v, want %q", name, tt.before, looked, err, tt.want)
+				}
+			}
 		}
 	}
 }

@@ -33,7 +33,7 @@ func Apply(ctx context.Context, db *sqlx.DB, cfg Config, groups ...schema.Group)
 	if len(groups) == 0 {
 		groups = []schema.Group{schema.Leases}
 	}
-	err = s.do(ctx, "create the tables", func(ctx context.Context, conn *sqlx.Conn) error {
+	err = s.do(ctx, "create the tables", func(ctx context.Context, conn *session) error {
 		found, err := s.checkTables(ctx, conn, tablesOf(schema.Groups()...))
 		if err != nil {
 			return err
@@ -117,7 +117,7 @@ type home struct {
 
 // locate asks the database for the first schema of the search path that has a table. Until there is
 // a table, the home is the first schema of the path.
-func (s *store) locate(ctx context.Context, conn *sqlx.Conn) error {
+func (s *store) locate(ctx context.Context, conn *session) error {
 	before := s.home.Load()
 	if before.found {
 		return nil
@@ -193,17 +193,22 @@ func (r relation) text() string { return strings.TrimPrefix(r.Schema+"."+r.Name,
 
 // relations returns the tables with these names, in any letter case, and the schemas of the search
 // path, in its order.
-func (s *store) relations(ctx context.Context, conn *sqlx.Conn, names []string) (found []relation, err error) {
+func (s *store) relations(ctx context.Context, conn *session, names []string) (found []relation, err error) {
 	query, values, err := sqlx.In(s.dialect.relations, strings.Split(strings.ToLower(strings.Join(names, " ")), " "))
 	if err != nil {
 		return nil, err
 	}
-	return found, conn.SelectContext(ctx, &found, conn.Rebind(query), values...)
+	return found, each(ctx, conn, conn.Rebind(query), values, func(rows *sqlx.Rows) error { // by position: a driver may name columns otherwise
+		var r relation
+		err := rows.Scan(&r.Schema, &r.Name, &r.Place, &r.Folded)
+		found = append(found, r)
+		return err
+	})
 }
 
 // checkTables returns an error if two processes might use different tables for one name. Otherwise
 // it returns the names of the tables that it has found. It notes tables in other schemas.
-func (s *store) checkTables(ctx context.Context, conn *sqlx.Conn, group []table) (used []string, err error) {
+func (s *store) checkTables(ctx context.Context, conn *session, group []table) (used []string, err error) {
 	ours := s.names(group)
 	found, err := s.relations(ctx, conn, ours)
 	if err != nil {
@@ -250,7 +255,7 @@ func likeName(ours []string, name string) string {
 
 // checkTables checks the tables of leases, and WORKER_NODE because of its worker IDs. It limits the
 // rate of checks, since a claim that competes for the meta row reads the row many times.
-func (l *leases) checkTables(ctx context.Context, conn *sqlx.Conn) error {
+func (l *leases) checkTables(ctx context.Context, conn *session) error {
 	const once = 10 * time.Second
 	now := time.Now().UnixNano()
 	if age := now - l.checked.Load(); age >= 0 && age < int64(once) { // the clock may have been set back

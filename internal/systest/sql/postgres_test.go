@@ -2,6 +2,7 @@ package sql_test
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net/url"
 	"os"
@@ -60,6 +61,7 @@ func TestPostgreSQL(t *testing.T) {
 	}{
 		{"FaultsOfLeases", storetest.LeasesWithstandFaults},
 		{"Segments", storetest.RunSegments},
+		{"LockedRow", storetest.LockedRow},
 		{"Nodes", storetest.Run},
 		{"TableOfAnotherCaseIsRefused", postgresTwins},
 		{"TablesInTwoSchemas", twoSchemas},
@@ -310,4 +312,35 @@ func notOrdinary(t *testing.T, b storetest.Database) {
 		_, err := sqlassigner.SegmentSource(db, sqlassigner.Config{}).Advance(t.Context(), "orders", 1)
 		storetest.WantError(t, err, leasestore.ErrNotDurable, "table id_segment, which is "+kind+" (allowed:")
 	}
+}
+
+// The server logs each statement.
+func TestStatementsOfALeaseOnPostgreSQL(t *testing.T) {
+	t.Parallel()
+	dsn := testserver.PostgreSQL(t, "-c", "logging_collector=on", "-c", "log_statement=all").DSN()
+	admin := open(t, dsn)
+	storetest.Apply(t, admin)
+	storetest.Statements(t, open(t, dsn), open(t, dsn), func() int {
+		marker := "SELECT 'marker of " + rand.Text() + "'"
+		storetest.Exec(t, admin, marker)
+		for {
+			log := storetest.Get[string](t, admin, "SELECT pg_read_file(pg_current_logfile())")
+			if before, _, ok := strings.Cut(log, marker); ok { // the log is written by another process
+				return strings.Count(before, "LOG:  execute") + strings.Count(before, "LOG:  statement") - strings.Count(before, "marker of") - strings.Count(before, "pg_read_file")
+			}
+		}
+	})
+}
+
+func TestChangesOfPostgreSQLBetweenRenewalsAreNoticed(t *testing.T) {
+	t.Parallel()
+	dsn := testserver.PostgreSQL(t).DSN()
+	admin := open(t, dsn)
+	storetest.Apply(t, admin)
+	storetest.BrokenBetweenRenewals(t, admin, open(t, dsn), []storetest.Break{
+		{Do: "ALTER TABLE WORKER_LEASE SET UNLOGGED", Undo: "ALTER TABLE WORKER_LEASE SET LOGGED", Says: "table worker_lease, which is UNLOGGED"},
+		{Do: "ALTER SYSTEM SET synchronous_commit = off; SELECT pg_reload_conf(); SELECT pg_sleep(0.2)", Undo: "ALTER SYSTEM RESET synchronous_commit; SELECT pg_reload_conf(); SELECT pg_sleep(0.2)",
+			Says: "synchronous_commit=off"},
+		{Do: "ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf(); SELECT pg_sleep(0.2)", Undo: "ALTER SYSTEM RESET fsync; SELECT pg_reload_conf(); SELECT pg_sleep(0.2)", Says: "fsync=off"},
+	})
 }

@@ -200,3 +200,24 @@ func transactionBegins(t *testing.T, b Database) {
 	Exec(t, mine, "COMMIT")
 	wantFence(t, LeaseStore(mine), l, 1)
 }
+
+// LockedRow has another session hold the lock of a free row. Starts take other rows.
+func LockedRow(t *testing.T, b Database) {
+	db, dsn := b.Applied(t)
+	l := Assign(t, Leased(db))
+	testkit.Must(t, l.End(t.Context(), assigner.Ending{Released: true, Used: 1}))
+	other, err := b.Open(t, dsn).Beginx()
+	testkit.Must(t, err)
+	defer func() { testkit.Must(t, other.Rollback()) }()
+	var swaps int
+	testkit.Must(t, other.Get(&swaps, fmt.Sprintf("SELECT SWAPS FROM WORKER_LEASE WHERE NAMESPACE = '%s' AND WORKER_ID = %d FOR UPDATE", namespace, l.Grant().WorkerID)))
+	began := time.Now()
+	for range 10 {
+		if next := Assign(t, Leased(db)); next.Grant().WorkerID == l.Grant().WorkerID {
+			t.Errorf("worker %d, whose row is locked", l.Grant().WorkerID)
+		}
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("10 starts beside a locked row took %v", took)
+	}
+}

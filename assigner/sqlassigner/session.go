@@ -1,0 +1,207 @@
+package sqlassigner
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/storecall"
+)
+
+// A session is one connection, and what has been proved about it. Each call of a store has one. The
+// calls of a renewal, a claim or a release share one, see [storecall.Operation]: no other goroutine
+// uses the connection meanwhile, so these facts are proved once:
+//
+//   - It is outside any transaction, and each statement commits. Other connections would not see the
+//     changes of a transaction, which its end might undo. The transaction stays open, since it
+//     belongs to the caller.
+//   - No temporary table hides a table of the store.
+//
+// The server's settings, tables, identity and clock are looked at anew by each Status: before a
+// renewal and after it.
+type session struct {
+	*sqlx.Conn
+	commits   bool     // each statement commits; MySQL
+	began     string   // when the transaction of the last look began; PostgreSQL
+	idle      bool     // outside any transaction
+	permanent []string // tables that are not temporary
+}
+
+// callTimeout bounds a call whose context has no deadline of its own.
+const callTimeout = 10 * time.Second
+
+// try runs f once.
+func (s *store) try(ctx context.Context, f func(context.Context, *session) error) error {
+	conn, err := s.connect(ctx)
+	if err != nil {
+		return err
+	}
+	if err = s.locate(ctx, conn); err == nil {
+		err = f(ctx, conn)
+	}
+	switch {
+	case err == nil:
+		storecall.Keep(ctx, s, conn)
+		return nil
+	case s.dialect.diagnose(err).sentinel == leasestore.ErrNotDurable:
+		// The pool drops the connection: after a failover the next one reaches the new primary.
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
+	_ = conn.Close() // back to the pool
+	return err
+}
+
+// connect returns the session of the operation, or else a new one.
+func (s *store) connect(ctx context.Context) (*session, error) {
+	if kept, ok := storecall.Take(ctx, s).(*session); ok {
+		return kept, nil
+	}
+	conn, err := s.db.Connx(ctx)
+	return &session{Conn: conn}, err
+}
+
+// checkIdle returns an error for a connection inside a transaction or without autocommit.
+func (s *store) checkIdle(ctx context.Context, conn *session) error {
+	if conn.idle {
+		return nil
+	}
+	err := s.dialect.idle(ctx, conn, s.known(s.group))
+	conn.idle = err == nil
+	return err
+}
+
+// checkPermanent returns an error for a table that a temporary one hides.
+func (s *store) checkPermanent(ctx context.Context, conn *session, t table) error {
+	group := s.known([]table{t})
+	if s.dialect.permanent == nil || slices.Contains(conn.permanent, group[0].full) {
+		return nil
+	}
+	conn.permanent = append(conn.permanent, group[0].full)
+	return s.dialect.permanent(ctx, conn, group)
+}
+
+// look returns the identity and the clock of the server, or of the file, and all faults.
+func (s *store) look(ctx context.Context, conn *session, group []table) (status leasestore.Status, err error) {
+	err = s.dialect.look(ctx, conn, s.known(group), &status)
+	if err == nil && s.dialect.isFile {
+		err = s.file.look(ctx, conn, &status)
+	}
+	return status, err
+}
+
+// checkDurable returns an error for a database that may forget commits to these tables, or logs a
+// warning with AllowUndurable. things are the rows' contents, for the texts. The package
+// documentation lists the settings.
+func (s *store) checkDurable(ctx context.Context, conn *session, group []table, things string) error {
+	status, err := s.look(ctx, conn, group)
+	if err != nil {
+		return err
+	}
+	if faults := status.Faults; len(faults) > 0 && !s.cfg.AllowUndurable {
+		return notDurable("%s has %s: a crash may make it forget %s and hand them out again; correct that, or set Config.AllowUndurable",
+			s.dialect.name, strings.Join(faults, ", "), things)
+	}
+	for _, fault := range status.Faults {
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: a crash may make the database hand out "+things+" twice",
+			slog.String("database", s.dialect.name), slog.String("fault", fault))
+	}
+	return s.checkIdle(ctx, conn)
+}
+
+// do is run for an f that reads or changes rows.
+func (s *store) do(ctx context.Context, what string, f func(context.Context, *session) error) error {
+	return s.run(ctx, what, func(ctx context.Context, conn *session) error {
+		if err := s.checkIdle(ctx, conn); err != nil {
+			return err
+		}
+		return f(ctx, conn)
+	})
+}
+
+// run runs f on a connection, retries it after a temporary error, and explains the last error. f
+// must be safe to repeat when it may have taken effect, or return an unsure error.
+func (s *store) run(ctx context.Context, what string, f func(context.Context, *session) error) error {
+	if s.err != nil {
+		return s.err
+	}
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+	}
+	if s.dialect.isFile {
+		f = sqliteWaiting(f)
+	}
+	tries, err := retry(ctx, func() error { return s.try(ctx, f) }, func(err error) bool {
+		if _, ok := errors.AsType[unsure](err); ok || !s.dialect.diagnose(err).passes {
+			return false
+		}
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelDebug, "sqlassigner: trying again", slog.String("to", what), slog.Any("error", err))
+		return true
+	})
+	if err == nil {
+		return nil
+	}
+	return s.explain(ctx, what, tries, err)
+}
+
+// An unsure error is the error of a statement that may have taken effect, and must not be repeated.
+type unsure struct{ error }
+
+func (u unsure) Unwrap() error { return u.error }
+
+// ask is do for an f with a result, which is zero with an error.
+func ask[T any](ctx context.Context, s *store, what string, f func(context.Context, *session) (T, error)) (result T, err error) {
+	err = s.do(ctx, what, func(ctx context.Context, conn *session) (err error) {
+		result, err = f(ctx, conn)
+		return err
+	})
+	if err != nil {
+		return *new(T), err
+	}
+	return result, nil
+}
+
+const (
+	firstPause   = 10 * time.Millisecond
+	longestPause = time.Second
+)
+
+// retry calls call until it succeeds, returns a permanent error, or ctx ends. It returns the
+// number of calls and the error of the last one. Between two calls it waits with exponential
+// backoff and jitter, so that processes that collided once do not collide again.
+func retry(ctx context.Context, call func() error, passes func(error) bool) (tries int, err error) {
+	pause := firstPause
+	var cause error
+	for tries = 1; ; tries++ {
+		err = call()
+		if err == nil || ctx.Err() != nil || !passes(err) {
+			break
+		}
+		select {
+		case <-time.After(rand.N(pause)):
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		cause = err
+		storecall.Failed(ctx, err)
+		pause = min(2*pause, longestPause)
+	}
+	// A dial may reach the deadline of ctx a moment before ctx ends.
+	late := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	if late && cause != nil && ctx.Err() != nil {
+		err = cause // the last attempt only failed for lack of time
+	}
+	return tries, err
+}
