@@ -171,7 +171,7 @@ var (
 	// LeaseConfig.MaxLead allows. It passes as the clock moves on.
 	ErrWorkerAheadOfClock = errors.New("assigner: worker ID ahead of the clock")
 	// ErrQuarantined: the store may have forgotten an earlier holder of the worker ID, which must
-	// not be used yet. Call Assign of the same assigner again after RetryAfter.
+	// not be used yet. Call Assign again after RetryAfter; on a lossy store, of the same assigner.
 	ErrQuarantined = errors.New("assigner: worker ID in quarantine")
 	// ErrUnfencedReuse: the worker ID is reused after a restart, and no fence keeps the new process
 	// above the IDs of the old one.

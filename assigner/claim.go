@@ -45,6 +45,9 @@ func (c *claim) run() (l *lease, err error) {
 			return nil, err
 		}
 	}
+	if err := c.recognise(); err != nil {
+		return nil, err
+	}
 	if l, err := c.resume(); l != nil || err != nil {
 		return l, err
 	}
@@ -87,10 +90,14 @@ func (c *claim) compete() (*lease, error) {
 func (c *claim) usedUp() bool { return c.meta.NextWorkerID > c.domain.MaxWorkerID() }
 
 // none returns the error for a claim that found no worker ID. nearest is the lowest fence of the
-// free rows, all of them too far ahead of the clock, or the largest int64 when no row is free.
+// free ones, all of them too far ahead of the clock, or the largest int64 when none is free.
 func (c *claim) none(nearest int64) error {
 	if nearest < math.MaxInt64 {
-		after := c.alloc.Time(nearest).Sub(c.alloc.Time(c.farthest())) // saturates, unlike a product
+		after := c.alloc.Time(nearest).Sub(c.alloc.Time(c.limits.farthest(c.now))) // saturates, unlike a product
+		if nearest <= c.meta.Quarantine {
+			return inQuarantine{passing{fmt.Errorf("%w: for %v more: the store is another server or another copy of its file, now %q, and may have lost commits",
+				ErrQuarantined, after, c.meta.Identity), after}}
+		}
 		return passing{fmt.Errorf("%w: the fences of all free worker IDs are more than %v ahead; wait for the clock, or raise MaxLead in the whole "+
 			"namespace; if generators run ahead all the time, choose a layout with more sequence bits", ErrWorkerAheadOfClock, time.Duration(c.limits.lead)*c.domain.Layout.Unit), after}
 	}
@@ -125,7 +132,9 @@ func (c *claim) free() ([]leasestore.Row, error) {
 		if len(usable) == 0 && len(rows) == n && (c.usedUp() || !c.newFirst) {
 			continue
 		}
-		if !c.usedUp() {
+		if fence := c.found(leasestore.Row{}); !c.usedUp() && fence > c.farthest() {
+			nearest = min(nearest, fence)
+		} else if !c.usedUp() {
 			usable = append(usable, leasestore.Row{WorkerID: c.meta.NextWorkerID})
 		}
 		if len(usable) == 0 {
@@ -140,16 +149,15 @@ func (c *claim) free() ([]leasestore.Row, error) {
 
 // usable returns the rows that may be taken, and the lowest fence of the rows whose fence is too
 // far ahead. It leaves out rows that are not counted yet, since the worker ID of such a row would
-// be given out again if the row were deleted, and rows that need a quarantine if a new worker ID
-// needs none.
+// be given out again if the row were deleted.
 func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row, nearest int64) {
 	nearest = math.MaxInt64
 	for _, row := range rows {
 		switch {
 		case row.Expires.After(c.status.Now), row.WorkerID > min(c.domain.MaxWorkerID(), c.meta.NextWorkerID-1):
-		case !c.usedUp() && (c.newFirst && !spare(row) || c.suspicion(row) != "" && c.suspicion(leasestore.Row{}) == ""):
-		case row.Fence > c.farthest():
-			nearest = min(nearest, row.Fence)
+		case !c.usedUp() && c.newFirst && !spare(row):
+		case c.found(row) > c.farthest():
+			nearest = min(nearest, c.found(row))
 		default:
 			usable = append(usable, row)
 		}
@@ -160,28 +168,27 @@ func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row, nearest 
 // The ranks of rows, of which the lowest is taken first. Up to rankNew the generator can use the
 // row at once.
 const (
-	rankSpare   = -1                // of Auto
-	rankNew     = 1 << 50           // a new worker ID; the windows of a lead are fewer
-	rankWait    = rankNew + 1       // and the units to wait
-	rankSuspect = math.MaxInt64 - 1 // after a quarantine; for a new worker ID one more
+	rankSpare = -1          // of Auto
+	rankNew   = 1 << 50     // a new worker ID; the windows of a lead are fewer
+	rankWait  = rankNew + 1 // and the units to wait
 )
 
 // rank returns the rank of a row. For a row that can be used at once it is the number of windows
 // that the fence is ahead of the clock, begun windows included: in units, all processes would try
 // the same row.
 func (c *claim) rank(row leasestore.Row) int64 {
-	ahead := max(row.Fence-c.from(c.meta.Fence), 0)
+	ahead := max(c.found(row)-c.from(c.meta.Fence), 0)
 	switch {
-	case c.suspicion(row) != "" && row.Version == 0:
-		return rankSuspect + 1
-	case c.suspicion(row) != "":
-		return rankSuspect
-	case row.Version == 0:
-		return rankNew
-	case c.newFirst && spare(row):
+	case c.newFirst && row.Version != 0 && spare(row):
 		return rankSpare
+	case c.status.Lossy && row.Version != 0: // its fence is past after the quarantine
+		return 0
+	case ahead > c.domain.MaxAhead && row.Version == 0: // after a row with the same wait
+		return rankWait + ahead + 1
 	case ahead > c.domain.MaxAhead:
 		return rankWait + ahead
+	case row.Version == 0:
+		return rankNew
 	}
 	return (ahead + c.limits.window - 1) / c.limits.window
 }
@@ -208,8 +215,8 @@ func (c *claim) fixed() ([]leasestore.Row, error) {
 	if err != nil {
 		return nil, fmt.Errorf("assigner: read row %d: %w", c.here.workerID, err)
 	}
-	if err = c.taken(row); err == nil && row.Fence > c.farthest() {
-		err = c.none(row.Fence)
+	if err = c.taken(row); err == nil && c.found(row) > c.farthest() {
+		err = c.none(c.found(row))
 	}
 	row.WorkerID = c.here.workerID
 	return []leasestore.Row{row}, err
@@ -270,11 +277,11 @@ func (c *claim) swap(old leasestore.Row) (*lease, error) {
 	return l, nil
 }
 
-// grant returns the lease for a claim of a row, and the row's time to live. If the row needs a
-// quarantine the lease has no deltas.
+// grant returns the lease for a claim of a row, and the row's time to live. On a lossy store the
+// lease has no deltas, and is in quarantine.
 func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
-	fence := max(old.Fence, c.meta.Fence)
-	l = &lease{terms: c.terms, fence: c.meta.Fence, guarantee: GuaranteeFenced,
+	fence := c.found(old)
+	l = &lease{terms: c.terms, fence: c.meta.Fence, bound: c.meta.Quarantine, guarantee: GuaranteeFenced,
 		server: c.status.Identity, renewed: c.began, safe: c.exclusive()}
 	if c.status.Lossy || len(c.status.Faults) > 0 {
 		l.guarantee = GuaranteeLossy
@@ -282,14 +289,14 @@ func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 	l.pace = c.limits.begin(c.from(c.meta.Fence), c.now, fence)
 	l.row = leasestore.Row{WorkerID: old.WorkerID, Version: old.Version + 1, Token: cryptorand.Text(), Owner: c.cfg.Owner, Holder: c.holder}
 	ttl = 2 * c.window()
-	if reason := c.suspicion(old); reason != "" {
+	l.row.Identity = term(c.meta)
+	if c.status.Lossy {
 		isolation := c.isolation()
 		ttl += isolation
 		l.safe += isolation
-		l.quarantine = &quarantine{reason: reason}
-		l.row.Identity, l.row.Fence = old.Identity, fence
+		l.quarantine = &quarantine{}
+		l.row.Fence = fence
 	} else {
-		l.row.Identity = c.status.Identity
 		l.row.Fence = c.limits.claim(c.from(max(c.meta.Fence, c.meta.Horizon)), fence)
 	}
 	l.first, l.limit = max(fence, c.meta.Horizon)+1, l.row.Fence
@@ -300,8 +307,8 @@ func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 var errMoved = errors.New("assigner: the store has changed during a claim")
 
 // confirm returns errMoved when the store has moved to another server, which may lack commits, when
-// a recovery has begun during the claim, or when the horizon has passed its deltas: Assign then
-// begins again. The quarantine of the lease, if any, starts here.
+// a recovery has begun or another bound was stored during the claim, or when the horizon has passed
+// its deltas: Assign then begins again. The quarantine of the lease, if any, starts here.
 func (c *claim) confirm(l *lease) error {
 	meta, err := c.store.LoadMeta(c.ctx)
 	if err != nil {
@@ -312,11 +319,11 @@ func (c *claim) confirm(l *lease) error {
 		return err
 	}
 	passed := l.quarantine == nil && l.first > l.limit && l.first <= c.limits.end
-	if meta.Fence != l.fence || meta.Recovering() || c.status.Identity != l.server || passed {
+	if meta.Fence != l.fence || meta.Quarantine != l.bound || meta.Recovering() || c.status.Identity != l.server || passed {
 		return errMoved
 	}
 	if l.quarantine != nil {
-		*l.quarantine = quarantine{c.clock(), c.isolation(), c.status, l.quarantine.reason}
+		*l.quarantine = quarantine{c.clock(), c.isolation(), c.status}
 		l.first = max(l.first, c.forgotten(l.fence)+1)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -170,13 +171,12 @@ func TestAssignTriesRowsInRandomOrder(t *testing.T) {
 }
 
 // A claim prefers a row that the generator can use at once, then a new worker ID, then the row for
-// which it waits least, and last a row in quarantine. Rows 0 to 3 have the fences, "q" is in
-// quarantine.
+// which it waits least. Rows 0 to 3 have the fences.
 func TestAssignPrefersTheRowThatCanBeUsedFirst(t *testing.T) {
 	const used, fresh = 4, 2 // the worker IDs that are given out: all, or two
 	for name, tt := range map[string]struct {
 		open     func(leasestore.Store) Assigner
-		fences   []int64 // -1: a row in quarantine
+		fences   []int64 // -1: a row of an earlier server, whose deltas may go up to the bound 1350
 		next     int64
 		maxAhead int64
 		want     int64
@@ -187,19 +187,23 @@ func TestAssignPrefersTheRowThatCanBeUsedFirst(t *testing.T) {
 		"runs ahead a little: a new one":                         {leased, []int64{1020, 1011}, fresh, 10, 2},
 		"runs ahead at will: the nearer row, not a new one":      {leased, []int64{1070, 1031}, fresh, math.MaxInt64, 1},
 		"all are given out: the shortest wait":                   {leased, []int64{1400, 1302, 1301, 1400}, used, 0, 2},
-		"all are given out: a wait before a quarantine":          {leased, []int64{-1, 1302, -1, 1301}, used, 0, 3},
+		"after a failover: a row of the present server":          {leased, []int64{-1, 1000}, fresh, 0, 1},
+		"after a failover: the shortest wait":                    {leased, []int64{-1, 1352, 1351}, fresh, 0, 0},
+		"all are given out: a wait below the bound":              {leased, []int64{-1, 1302, -1, 1301}, used, 0, 3},
 		"a new one before a wait, by Auto":                       {auto, []int64{1000, 1001}, fresh, 0, 2},
 		"Auto, all are given out: a row in the past":             {auto, []int64{1300, 1000, 1301, 1302}, used, 0, 1},
-		"a new one before a quarantine":                          {leased, []int64{-1, -1}, fresh, 0, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, order := range orders {
 				s := newMemStore()
 				s.pin(tt.next)
 				s.status.Identity, s.meta.Identity = "A", "A"
+				if slices.Contains(tt.fences, -1) {
+					s.meta.Quarantine = 1350
+				}
 				for i, fence := range tt.fences {
 					row := free(int64(i), fence)
-					if row.Identity = "A"; fence < 0 {
+					if row.Identity = term(s.meta); fence < 0 {
 						row.Identity, row.Fence = "B", 0
 					}
 					s.rows[int64(i)] = row
@@ -354,12 +358,12 @@ func TestClaimReadsPastRowsInQuarantine(t *testing.T) {
 	d.Layout.WorkerBits = 17
 	s.pin(1000)
 	s.meta.Layout = d.Layout
-	s.status.Identity, s.meta.Identity = "B", "B"
+	s.status.Identity, s.meta.Identity, s.meta.Quarantine = "B", "B", 2000
 	for worker := range int64(listed) {
 		s.rows[worker] = free(worker, 1)
 	}
 	row := free(listed, 1)
-	row.Identity = "B"
+	row.Identity = term(s.meta)
 	s.rows[listed] = row
 	if w := takeIn(t, leased(s), d).Grant().WorkerID; w != listed {
 		t.Errorf("worker %d, want %d", w, listed)
@@ -627,17 +631,17 @@ func TestQuarantineCoversEveryGrant(t *testing.T) {
 			server += off.server
 			s.status.Identity, s.status.Now = "B", memTime(server)
 			b, d := open(off.next)
-			_, err := b.Assign(t.Context(), d)
+			next, err := b.Assign(t.Context(), d)
 			for errors.Is(err, ErrQuarantined) {
 				server++
 				s.status.Now = memTime(server)
-				var next Lease
-				if next, err = b.Assign(t.Context(), d); err == nil && next.Grant().First <= l.Grant().Limit {
-					t.Errorf("%+v, %+v: a grant from %d on after one up to %d", cfg, off, next.Grant().First, l.Grant().Limit)
-				}
+				next, err = b.Assign(t.Context(), d)
 			}
-			if err != nil {
+			switch {
+			case err != nil:
 				t.Errorf("%+v, %+v, at %d: %v, rows %+v", cfg, off, server, err, s.rows)
+			case next.Grant().First <= l.Grant().Limit:
+				t.Errorf("%+v, %+v: a grant from %d on after one up to %d", cfg, off, next.Grant().First, l.Grant().Limit)
 			}
 		}
 	}

@@ -39,7 +39,7 @@ func (c *claim) createSpares(first int64) int64 {
 	}
 	rows := make([]leasestore.Row, min(spares, c.domain.MaxWorkerID()-first+1))
 	for i := range rows {
-		rows[i] = leasestore.Row{WorkerID: first + int64(i), Version: 1, Fence: c.meta.Fence, Identity: c.meta.Identity}
+		rows[i] = leasestore.Row{WorkerID: first + int64(i), Version: 1, Fence: c.found(leasestore.Row{}), Identity: term(c.meta)}
 	}
 	if err := store.CreateFree(c.ctx, rows, -c.cfg.MaxSkew); err != nil {
 		return 0 // some may exist, and are not counted

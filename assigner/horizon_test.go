@@ -110,8 +110,7 @@ func TestHorizonHoldsAgainstAQuarantine(t *testing.T) {
 	wantDeltas(t, takeIn(t, a, d), 0, memStart+3600, s.rows[0].Fence)
 }
 
-// A holder of Fenced that meets another server uses up its grant while it claims its row again,
-// also if that claim fails at its end.
+// A holder of Fenced that meets another server uses up its grant while its row is in quarantine.
 func TestHorizonHoldsAgainstAFencedHolderThatGoesOn(t *testing.T) {
 	for _, after := range []int64{9, 61} { // its row is held, or has just expired
 		s := newMemStore()
@@ -123,13 +122,6 @@ func TestHorizonHoldsAgainstAFencedHolderThatGoesOn(t *testing.T) {
 		oldest := s.rows[2].Oldest
 		s.status.Identity, s.status.Now = "another server", memTime(memStart+after)
 		wantError(t, extend(t.Context(), l, memStart, 0), ErrWorkerRowLost)
-		s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
-			s.errMeta, s.onSwap = errStore, nil
-			return do(), nil
-		}
-		refused(t, a, errStore)
-		s.errMeta = nil
-		wantHorizon(t, s, oldest)
 		refused(t, a, ErrQuarantined)
 		wantHorizon(t, s, oldest)
 	}

@@ -14,12 +14,12 @@ import (
 // proved: by an acknowledged swap, or by a read that shows the lease's version and token.
 type lease struct {
 	*terms
-	fence        int64 // of the namespace, when the row was claimed
+	fence, bound int64 // Fence and Quarantine of the namespace, when the row was claimed
 	guarantee    Guarantee
 	first, limit int64
 	row          leasestore.Row // as last proved
 	pace         pace           // at the last proof
-	server       string         // the server's identity at the last proof
+	server       string         // the server at the last proof
 	elders       elders
 	ended        bool
 
@@ -66,7 +66,11 @@ func (l *lease) renew(ctx context.Context, u Use) error {
 	}
 	pace := b.limits.follow(l.pace, u.Used, at)
 	next := l.row
-	next.Identity = b.status.Identity // a row that matches has lost no commit
+	if b.status.Identity != l.server { // a row that matches has lost no commit
+		if next.Identity, err = l.recognise(ctx, b); err != nil {
+			return err
+		}
+	}
 	next.Oldest, next.Former = l.elders.renew(l.row, b.passed(), u.Oldest, began.mono)
 	next.Fence = b.limits.renew(b.from(l.fence), l.row.Fence, u.Used, u.Want, pace)
 	if err := l.raise(ctx, next); err != nil {

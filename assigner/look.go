@@ -34,7 +34,8 @@ func (b *bounds) isolation() time.Duration {
 
 // exclusive returns how long after the start of a claim or renewal the row cannot have another
 // holder. The row expires after two windows by the store's clock, which starts later. Half a window
-// is held back, since clocks run at different speeds.
+// is held back, since clocks run at different speeds. A clock that is set forward by more, shortly
+// before a failover that loses a takeover, is a condition of IDENTITY.md.
 func (t *terms) exclusive() time.Duration { return 3 * t.window() / 2 }
 
 // bounds is a look at both clocks, and the limits of fences that follow.

@@ -1,6 +1,7 @@
 package assigner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,30 +32,75 @@ func quarantined(workerID int64, remaining time.Duration, reason string) error {
 	return inQuarantine{passing{fmt.Errorf("%w: worker %d for %v more: %s", ErrQuarantined, workerID, remaining, reason), remaining}}
 }
 
-// suspicion returns the reason why a store may have forgotten the last holder of a row, or "".
-func (c *claim) suspicion(row leasestore.Row) string {
-	known := row.Identity
-	if row.Version == 0 {
-		known = c.meta.Identity
+// recognise stores a bound when the store is another server, or another copy of its data, than at
+// the last claim: it may lack commits. All deltas that the earlier servers have granted lie below
+// the bound, since the cap on fences counts from the present, except for a holder that ran further
+// ahead of the clock than MaxLead. Later claims of worker IDs that these servers may have granted
+// begin above the bound, see found. The earlier servers must not grant any more.
+//
+// The first claim or renewal on the server stores the bound, so that neither later claims nor
+// restarts extend the quarantine. A second failover that loses the bound makes a higher one.
+func (c *claim) recognise() error {
+	for c.status.Identity != "" && !c.status.Lossy && !c.meta.Recovering() && c.meta.Identity != c.status.Identity {
+		before, next := c.meta.Identity, c.meta
+		next.Identity = c.status.Identity
+		next.Quarantine = max(next.Quarantine+1, c.forgotten(c.meta.Fence)) // another one after each change, see term
+		stored, err := c.swapMeta(next)
+		if err != nil {
+			return err
+		}
+		if stored {
+			c.cfg.Logger.Warn("assigner: the store is another server or another copy of its file, and may have lost commits", "store", c.name(),
+				"now", c.meta.Identity, "before", before, "starts_wait_until", stamp(c.alloc.Time(c.meta.Quarantine-c.limits.lead)),
+				"remedy", "none is needed after a failover; never use two copies of a store")
+		}
 	}
-	switch {
-	case c.status.Lossy:
-		return "the store may have forgotten the last holder"
-	case c.status.Identity != "" && c.status.Identity != known:
-		return fmt.Sprintf("the store is another server or another copy of its file, now %q and before %q, and may have lost commits", c.status.Identity, known)
-	}
-	return ""
+	return nil
 }
 
-// A quarantine holds back a lease that was claimed without a grant. It ends when its time has
-// passed by the store's clock and by both clocks of this host. Then all deltas that an earlier
-// holder may have been granted lie in the past. On a store that is not lossy this does not cover a
-// holder that ran further ahead of the clock than MaxLead.
+// term returns Row.Identity for a claim or a renewal now: the server, and which change of servers
+// was the last. A server may become the primary again, without the claims of its successor.
+func term(m leasestore.Meta) string {
+	if m.Quarantine == 0 {
+		return m.Identity
+	}
+	return fmt.Sprintf("%s above %d", m.Identity, m.Quarantine)
+}
+
+// recognise returns the term for a renewal on another server than the last one. Each row with the
+// term of a server is written after the bound, so a failover that loses the bound loses the row's
+// change, too.
+func (l *lease) recognise(ctx context.Context, b bounds) (string, error) {
+	c := &claim{bounds: b, ctx: ctx}
+	var err error
+	if c.meta, err = l.store.LoadMeta(ctx); err != nil && !errors.Is(err, leasestore.ErrOverlap) {
+		return "", fmt.Errorf("assigner: read the meta row: %w", err)
+	}
+	if c.meta.Version == 0 { // the row is gone, too
+		return "", nil
+	}
+	err = c.recognise()
+	return term(c.meta), err
+}
+
+// found returns the fence above which a claim of a row begins. Of a new worker ID it is the zero
+// row.
+func (c *claim) found(row leasestore.Row) int64 {
+	fence := max(row.Fence, c.meta.Fence)
+	if row.Version == 0 || row.Identity != term(c.meta) {
+		return max(fence, c.meta.Quarantine)
+	}
+	return fence
+}
+
+// A quarantine holds back a lease of a lossy store, which was claimed without a grant: the store
+// may have forgotten the last holder. It ends when its time has passed by the store's clock and by
+// both clocks of this host. Then all deltas that an earlier holder may have been granted lie in the
+// past.
 type quarantine struct {
 	began  instant
 	lasts  time.Duration
 	status leasestore.Status // at its beginning
-	reason string
 }
 
 // remaining returns 0 or less when the quarantine is over.
@@ -63,7 +109,7 @@ func (q *quarantine) remaining(status leasestore.Status, now instant) time.Durat
 }
 
 func (l *lease) remains(status leasestore.Status) error {
-	return quarantined(l.row.WorkerID, l.quarantine.remaining(status, l.clock()), l.quarantine.reason)
+	return quarantined(l.row.WorkerID, l.quarantine.remaining(status, l.clock()), "the store may have forgotten the last holder")
 }
 
 // keep stores a lease in quarantine for a later call of Assign, ordered by the beginning of the
@@ -106,7 +152,6 @@ func (c *claim) resume() (*lease, error) {
 			if err := c.loadMeta(); err != nil {
 				return nil, c.keep(l, err)
 			}
-			c.clearQuarantine(l)
 			l.first = max(l.first, c.meta.Horizon+1) // the row may have gone uncounted, see leasestore.Horizon
 			l.quarantine = nil
 			return l, nil
@@ -116,17 +161,4 @@ func (c *claim) resume() (*lease, error) {
 		// It has expired meanwhile, and another process has the row.
 	}
 	return nil, nil
-}
-
-// clearQuarantine raises the namespace's fence above everything that the old server may have
-// granted, so that new worker IDs need no quarantine. If that fails, the next lease that leaves
-// quarantine tries again.
-func (c *claim) clearQuarantine(l *lease) {
-	if c.meta.Identity == c.status.Identity || l.quarantine.status.Identity != c.status.Identity {
-		return
-	}
-	next := c.meta
-	next.Fence = max(next.Fence, l.first-1)
-	next.Identity = c.status.Identity
-	_, _ = c.swapMeta(next)
 }

@@ -58,6 +58,7 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE_META (
     NEXT_WORKER_ID  bigint      NOT NULL,                         -- the smallest that was never given out
     FENCE           bigint      NOT NULL,                         -- fence of all worker IDs without a higher one; never lowered
     HORIZON         bigint      NOT NULL,                         -- claims begin above this delta; raised by leasestore.Horizon
+    QUARANTINE      bigint      NOT NULL,                         -- highest delta that servers before SERVER_ID may have granted and forgotten
     TOKEN           varchar(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, -- random, of the last change
     SERVER_ID       varchar(128) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL, -- the server on which FENCE is known to hold; may be ''
     SCHEMA_VERSION  int         NOT NULL,                         -- of these two tables: 1

@@ -81,7 +81,7 @@ func (o *operation) raiseMeta() error {
 			return nil
 		}
 		next := o.meta
-		next.Fence, next.Identity = o.above(next.Fence), o.status.Identity
+		next.Fence, next.Identity = o.above(max(next.Fence, next.Quarantine)), o.status.Identity
 		if ok, err := o.swapMeta(next, fmt.Sprintf(recoveringFormat, o.lead)); ok || err != nil {
 			return err
 		}

@@ -111,8 +111,9 @@ type Meta struct {
 	NextWorkerID  int64  // smallest worker ID that was never given out
 	Fence         int64  // lower bound for the fence of every row, also of rows not created yet
 	Horizon       int64  // claims begin above this delta, see Horizon
+	Quarantine    int64  // highest delta that servers before Identity may have granted and forgotten
 	Token         string // random, new at each swap
-	Identity      string // of the server to which Fence applies
+	Identity      string // of the server at the last claim
 }
 
 // A Row keeps the state of a worker ID. Its fence is the highest delta that a holder may use or may
@@ -131,7 +132,7 @@ type Row struct {
 	Token    string // random, of the holder; "" when the row is free; see Revoked
 	Owner    string // LeaseConfig.Owner, shown to people; Fenced compares it
 	Holder   string // host and process number of the holder, shown to people
-	Identity string // of the server at the last claim or renewal
+	Identity string // of the server at the last claim or renewal, and its Meta.Quarantine
 	Expires  time.Time
 }
 

@@ -17,7 +17,7 @@ const leaseSchema = 1
 
 // metaColumns are the columns that SwapMeta writes, in the order of metaRow.fields.
 func metaColumns() []string {
-	return append([]string{"VERSION", "NAMESPACE_UUID", "DATACENTER_ID", "FIRST_WORKER_ID", "NEXT_WORKER_ID", "FENCE", "HORIZON", "TOKEN",
+	return append([]string{"VERSION", "NAMESPACE_UUID", "DATACENTER_ID", "FIRST_WORKER_ID", "NEXT_WORKER_ID", "FENCE", "HORIZON", "QUARANTINE", "TOKEN",
 		"SERVER_ID", "SCHEMA_VERSION"}, pinColumns[:]...)
 }
 
@@ -31,7 +31,7 @@ type metaRow struct {
 // fields returns r as destinations of a row, and as arguments of statements.
 func (r *metaRow) fields() []any {
 	m := &r.Meta
-	return append([]any{&m.Version, &m.Namespace, &m.DatacenterID, &m.FirstWorkerID, &m.NextWorkerID, &m.Fence, &m.Horizon, &m.Token, &m.Identity, &r.schema},
+	return append([]any{&m.Version, &m.Namespace, &m.DatacenterID, &m.FirstWorkerID, &m.NextWorkerID, &m.Fence, &m.Horizon, &m.Quarantine, &m.Token, &m.Identity, &r.schema},
 		r.pin.fields()...)
 }
 

@@ -169,16 +169,16 @@ func Assign(t testing.TB, s leasestore.Store) assigner.Lease {
 // restored, is quarantined. copied makes the copy, and returns the store on it.
 func ACopyIsQuarantined(t *testing.T, s leasestore.Store, copied func() leasestore.Store) {
 	t.Helper()
-	l := Assign(t, s)
+	Assign(t, s)
 	identity := Status(t, s).Identity
 	s = copied()
-	if got := Status(t, s).Identity; got == identity {
+	got := Status(t, s).Identity
+	if got == identity {
 		t.Errorf("the copy has the identity %q of the original", got)
 	}
 	_, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if !errors.Is(err, assigner.ErrQuarantined) || !strings.Contains(err.Error(), identity) ||
-		strings.Contains(err.Error(), fmt.Sprintf("worker %d ", l.Grant().WorkerID)) {
-		t.Errorf("Assign on a copy: %v; want a quarantine that names %q", err, identity)
+	if !errors.Is(err, assigner.ErrQuarantined) || !strings.Contains(err.Error(), got) {
+		t.Errorf("Assign on a copy: %v; want a quarantine that names %q", err, got)
 	}
 }
 
