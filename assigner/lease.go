@@ -73,10 +73,17 @@ func (l *lease) renew(ctx context.Context, u Use) error {
 	}
 	next.Oldest, next.Former = l.elders.renew(l.row, b.passed(), u.Oldest, began.mono)
 	next.Fence = b.limits.renew(b.from(l.fence), l.row.Fence, u.Used, u.Want, pace)
+	held := l.row.Fence
+	if err := l.notLate(b, held); err != nil {
+		return err
+	}
 	if err := l.raise(ctx, next); err != nil {
 		return err
 	}
 	if b, err = l.lookHeld(ctx); err != nil { // the server may have moved, or time have passed
+		return err
+	}
+	if err := l.notLate(b, held); err != nil {
 		return err
 	}
 	l.limit = l.row.Fence
@@ -102,6 +109,15 @@ func (l *lease) lookHeld(ctx context.Context) (bounds, error) {
 	}
 	return b, fmt.Errorf("%w: row %d: the store may have forgotten a claim by another process: the last renewal began %v ago, allowed: less than %v; "+
 		"the server was %q and is %q", ErrWorkerRowLost, l.row.WorkerID, elapsed, l.safe, l.server, b.status.Identity)
+}
+
+// notLate returns an error if the fence is so far in the past that Horizon may have taken the holder
+// for gone, and passed its row. The holder has used up its grant long ago.
+func (l *lease) notLate(b bounds, fence int64) error {
+	if l.quarantine != nil || fence >= b.passed() {
+		return nil
+	}
+	return fmt.Errorf("%w: row %d: the renewal comes too late: the fence %d has been past for more than %v", ErrWorkerRowLost, l.row.WorkerID, fence, storecall.ClockBound)
 }
 
 // raise swaps the row for next. It swaps again if an earlier swap has taken effect late, also when

@@ -30,30 +30,21 @@ func (w *simWorld) newPoller() {
 	w.poller = h
 }
 
-// List notes the leases that Horizon does not count: it says nothing about their IDs.
+// List notes the deltas that Horizon takes for past.
 func (l simLink) List(ctx context.Context) (rows []leasestore.Row, err error) {
 	err = l.call(func() {
 		rows, _ = l.memStore.List(ctx)
-		for _, row := range rows {
-			past := simAlloc.Delta(l.h.asked.Add(-time.Minute))
-			if l.w.past = max(l.w.past, past); !row.Expires.After(l.h.asked) && row.Fence < past {
-				l.w.passed[row.Token] = true
-			}
-		}
+		l.w.past = max(l.w.past, simAlloc.Delta(l.h.asked.Add(-time.Minute)))
 	})
 	return rows, err
 }
 
-// belowHorizon reports a delta that Horizon has excluded, unless its lease had expired with all its
-// deltas in the past. A holder that has lost its row goes on up to its limit.
-func (w *simWorld) belowHorizon(h *simHolder, worker, delta int64) {
-	excused := h.grant.Limit < w.past
-	if l, ok := h.lease.(*lease); ok && l.row.Token == w.store.rows[worker].Token {
-		excused = w.passed[l.row.Token]
-	}
-	if delta < w.horizon && !excused {
+// belowHorizon reports a delta that Horizon has excluded, unless all deltas of a holder that has
+// lost its row, or cannot renew its lease, are in the past.
+func (w *simWorld) belowHorizon(h *simHolder, _, delta int64) {
+	if delta < w.horizon && h.grant.Limit >= w.past {
 		w.duplicates++
-		w.log("DUPLICATE: delta %d of worker %d is below the horizon", delta, worker)
+		w.log("DUPLICATE: delta %d is below the horizon", delta)
 	}
 }
 

@@ -90,10 +90,9 @@ type simWorld struct {
 	era       int // how often the store went back
 	store     *simStore
 	holders   []*simHolder
-	poller    *simHolder      // or nil
-	horizon   int64           // the highest delta of Horizon
-	passed    map[string]bool // by the token of a lease: Horizon has not counted its row
-	past      int64           // the highest delta below which Horizon takes holders for gone
+	poller    *simHolder // or nil
+	horizon   int64      // the highest delta of Horizon
+	past      int64      // the highest delta below which Horizon takes holders for gone
 	serial    int
 	servers   int
 	used      map[slot]use
@@ -121,11 +120,10 @@ const (
 
 func newWorld(seed uint64, sim simulation) *simWorld {
 	w := &simWorld{
-		sim:    sim.defaults(),
-		rng:    rand.New(rand.NewPCG(seed, 3)),
-		time:   simStart,
-		used:   make(map[slot]use),
-		passed: make(map[string]bool),
+		sim:  sim.defaults(),
+		rng:  rand.New(rand.NewPCG(seed, 3)),
+		time: simStart,
+		used: make(map[slot]use),
 	}
 	workerBits := uint8(w.rng.IntN(3))
 	w.window = 2 + w.rng.Int64N(60)
