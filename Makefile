@@ -50,7 +50,7 @@ simulate: ## the simulation of leases, SEEDS schedules of each world; see docs/E
 
 chaos: ## processes, a server and faults for TIME, every ID counted, then the same for segments; SERVER=postgres replaces MariaDB; CHAOS takes more flags, such as -chaos.seed=7 or -chaos.flush=0
 	cd internal/systest && go test ./chaos -count=1 -v -timeout 0 -run '^Test(Chaos|Days)$$' -chaos.for=$(or $(TIME),60s) -chaos.server=$(or $(SERVER),mariadb) $(CHAOS)
-	UIDRING_KILLS=$(or $(TIME),60s) go test ./assigner/sqlassigner -count=1 -v -timeout 0 -run '^TestSegmentsOnMariaDB$$/^Kills'
+	UIDRING_KILLS=$(or $(TIME),60s) go test ./assigner/sqlassigner -count=1 -v -timeout 0 -run '^TestSegments$$/MariaDB/^Kills'
 
 model: ## the models of the ring, the lanes, the fence and the horizon, checked exhaustively (needs spin and gcc)
 	docs/model/run.sh

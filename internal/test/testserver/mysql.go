@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -46,11 +47,18 @@ func mysqlFlags(s *Server) []string {
 const mysqlSetup = "CREATE DATABASE uidring;\nCREATE USER root@'127.0.0.1';\nGRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;\n"
 
 // copyMySQL copies the data folder of a server that was never started, except for its server_uuid.
+// A server keeps the lower_case_table_names of its set-up.
 func copyMySQL(s *Server) error {
-	err := copyTemplate(s, "mysql", func() error {
+	name, flags := "mysql", mysqlFlags(s)
+	for _, arg := range s.args {
+		if strings.HasPrefix(arg, "--lower-case-table-names=") {
+			name, flags = name+arg, append(flags, arg)
+		}
+	}
+	err := copyTemplate(s, name, func() error {
 		script := s.path("script")
 		return errors.Join(os.WriteFile(script, []byte(mysqlSetup), 0o600),
-			s.run(nil, s.program, append(mysqlFlags(s), "--initialize-insecure", "--init-file="+script)...))
+			s.run(nil, s.program, append(flags, "--initialize-insecure", "--init-file="+script)...))
 	})
 	return errors.Join(err, os.Remove(s.path("data/auto.cnf")))
 }

@@ -25,25 +25,29 @@ import (
 // Settings of a handle or a server must make no difference: counting matched instead of changed
 // rows, prepared statements, times as text or in another zone, any isolation level, a mode that
 // truncates long texts. Successive handles differ.
-func TestLeasesOnMariaDB(t *testing.T) {
+func TestLeases(t *testing.T) {
 	t.Parallel()
-	b := mariaDB(testserver.MariaDB(t, "--sql-mode=", "--character-set-server=latin1"))
-	settings := [...]string{
-		"",
-		"?tx_isolation=%27SERIALIZABLE%27&clientFoundRows=true&interpolateParams=false&parseTime=false&time_zone=%27-11:00%27",
-		"?tx_isolation=%27READ-UNCOMMITTED%27&loc=Asia%2FShanghai&time_zone=%27%2B08:00%27",
-	}
-	var opened atomic.Int64
-	b.Open = func(t *testing.T, dsn string) *sqlx.DB {
-		return openMariaDB(t, dsn+settings[opened.Add(1)%int64(len(settings))])
-	}
-	storetest.RunLeases(t, b)
+	onBoth(t, func(t *testing.T, f flavor) {
+		t.Parallel()
+		b := f.database(t, "--sql-mode=", "--character-set-server=latin1")
+		settings := [...]string{
+			"",
+			"?tx_isolation=%27SERIALIZABLE%27&clientFoundRows=true&interpolateParams=false&parseTime=false&time_zone=%27-11:00%27",
+			"?tx_isolation=%27READ-UNCOMMITTED%27&loc=Asia%2FShanghai&time_zone=%27%2B08:00%27",
+		}
+		var opened atomic.Int64
+		b.Open = func(t *testing.T, dsn string) *sqlx.DB {
+			setting := settings[opened.Add(1)%int64(len(settings))]
+			return openMySQL(t, dsn+strings.Replace(setting, "tx", f.tx, 1))
+		}
+		storetest.RunLeases(t, b)
+	})
 }
 
 // The clock stands still, as for two swaps within a microsecond.
-func TestEqualSwapsOnMariaDBCountWhileItsClockStandsStill(t *testing.T) {
-	_, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
-	s := storetest.LeaseStore(openMariaDB(t, dsn+"?timestamp=1767225600"))
+func equalSwaps(t *testing.T, _ flavor, b storetest.Database) {
+	_, dsn := b.Applied(t)
+	s := storetest.LeaseStore(openMySQL(t, dsn+"?timestamp=1767225600"))
 	row, meta := leasestore.Row{WorkerID: math.MaxInt64, Version: 1, Fence: math.MaxInt64, Token: "T"}, leasestore.Meta{Version: 1, Namespace: "N"}
 	oldRow, oldMeta := leasestore.Row{}, leasestore.Meta{}
 	for i := range 3 {
@@ -57,16 +61,17 @@ func TestEqualSwapsOnMariaDBCountWhileItsClockStandsStill(t *testing.T) {
 }
 
 // A claim reads as many rows of a large namespace as of a small one.
-func TestClaimOnMariaDBReadsFewRowsOfALargeNamespace(t *testing.T) {
+func largeNamespace(t *testing.T, f flavor, b storetest.Database) {
 	const n, most = 20_000, 1_000
 	for name, held := range map[string]int{"all held": 10, "half of them free": 5} {
 		t.Run(name, func(t *testing.T) {
-			db, _ := mariaDB(testserver.MariaDB(t)).Applied(t)
+			db, _ := b.Applied(t)
 			storetest.Assign(t, storetest.Leased(db)) // the meta row, and worker 0
 			storetest.Exec(t, db, fmt.Sprintf("INSERT INTO WORKER_LEASE SELECT NAMESPACE, seq, 1, 1, 0, 1, IF(seq %% 10 < %d, 'T', ''), 'pid 4711', "+
-				"'pid 4711', SERVER_ID, IF(seq %% 10 < %d, '2099-01-01', '2026-01-01'), 1 FROM WORKER_LEASE_META, seq_1_to_%d", held, held, n),
+				"'pid 4711', SERVER_ID, IF(seq %% 10 < %d, '2099-01-01', '2026-01-01'), 1 FROM WORKER_LEASE_META, (SELECT ROW_NUMBER() OVER () AS seq FROM "+
+				"(SELECT 1 FROM information_schema.COLLATIONS AS a, information_schema.COLLATIONS AS b LIMIT %d) AS rows_of_any_kind) AS numbers", held, held, n),
 				fmt.Sprintf("UPDATE WORKER_LEASE_META SET NEXT_WORKER_ID = %d", n+1), "ANALYZE TABLE WORKER_LEASE")
-			const reads = "SELECT SUM(VARIABLE_VALUE) FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME LIKE 'Handler_read_%'"
+			reads := "SELECT SUM(VARIABLE_VALUE) FROM " + f.counted + " WHERE VARIABLE_NAME LIKE 'Handler_read_%'"
 			for range 3 {
 				before := storetest.Get[int](t, db, reads)
 				w := storetest.Assign(t, storetest.Leased(db)).Grant().WorkerID
@@ -81,19 +86,22 @@ func TestClaimOnMariaDBReadsFewRowsOfALargeNamespace(t *testing.T) {
 	}
 }
 
-func TestFaultsOfLeasesOnMariaDB(t *testing.T) {
-	b := mariaDB(testserver.MariaDB(t))
-	storetest.LeasesWithstandFaults(t, b)
-	prepared := b
-	prepared.Kills = false
-	prepared.Open = func(t *testing.T, dsn string) *sqlx.DB { return openMariaDB(t, dsn+"?interpolateParams=false") }
-	t.Run("prepared statements", func(t *testing.T) { storetest.LeasesWithstandFaults(t, prepared) })
+func TestFaultsOfLeases(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, f flavor) {
+		t.Parallel()
+		b := f.database(t)
+		storetest.LeasesWithstandFaults(t, b)
+		prepared := b
+		prepared.Kills = false
+		prepared.Open = func(t *testing.T, dsn string) *sqlx.DB { return openMySQL(t, dsn+"?interpolateParams=false") }
+		t.Run("prepared statements", func(t *testing.T) { storetest.LeasesWithstandFaults(t, prepared) })
+	})
 }
 
 // A swap is retried only if the server has rejected it. After a shutdown or a lost connection it
 // may have taken effect.
-func TestMariaDBSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
-	s := testserver.MariaDB(t)
+func refusedSwaps(t *testing.T, _ flavor, b storetest.Database) {
 	for _, tt := range []struct {
 		number   int
 		params   string
@@ -104,10 +112,9 @@ func TestMariaDBSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
 		{1053, "", 0, sqlassigner.ErrUnreachable}, {1142, "", 0, sqlassigner.ErrAccessDenied},
 	} {
 		t.Run(fmt.Sprint(tt.number, tt.params), func(t *testing.T) {
-			db, dsn := mariaDB(s).Applied(t)
-			defer storetest.Exec(t, db, "DROP DATABASE test1")
+			db, dsn := b.Applied(t)
 			var log testkit.Recorder
-			store := sqlassigner.LeaseStore(openMariaDB(t, dsn+tt.params), "orders", sqlassigner.Config{Logger: log.Logger()})
+			store := sqlassigner.LeaseStore(openMySQL(t, dsn+tt.params), "orders", sqlassigner.Config{Logger: log.Logger()})
 			row := leasestore.Row{WorkerID: 7, Version: 1, Token: "T"}
 			if ok, err := store.Swap(t.Context(), leasestore.Row{}, row, time.Minute); !ok || err != nil {
 				t.Fatal(ok, err)
@@ -129,8 +136,7 @@ func TestMariaDBSwapIsTriedAgainOnlyWhenRefused(t *testing.T) {
 }
 
 // A swap whose connection was lost may still be under way on the server. A read waits for its end.
-func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
-	b := mariaDB(testserver.MariaDB(t))
+func changeUnderWay(t *testing.T, f flavor, b storetest.Database) {
 	for _, tt := range []struct {
 		isolation, end string
 		raised         int64
@@ -138,8 +144,8 @@ func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
 		t.Run(tt.isolation+" "+tt.end, func(t *testing.T) {
 			db, dsn := b.Applied(t)
 			l := storetest.Assign(t, storetest.Leased(db))
-			patient := storetest.LeaseStore(openMariaDB(t, dsn+"?tx_isolation=%27"+tt.isolation+"%27"))
-			other := storetest.Session(t, openMariaDB(t, dsn), "BEGIN", "UPDATE WORKER_LEASE SET FENCE = FENCE + 77")
+			patient := storetest.LeaseStore(openMySQL(t, dsn+"?"+f.tx+"_isolation=%27"+tt.isolation+"%27"))
+			other := storetest.Session(t, openMySQL(t, dsn), "BEGIN", "UPDATE WORKER_LEASE SET FENCE = FENCE + 77")
 			found := make(chan leasestore.Row, 1)
 			go func() {
 				row, err := patient.Load(t.Context(), l.Grant().WorkerID)
@@ -164,14 +170,14 @@ func TestReadingARowOfMariaDBWaitsForAChangeUnderWay(t *testing.T) {
 
 // A thousand processes that want one row do not wait for its lock in turns: a swap that has lost
 // returns while the row is locked.
-func TestASwapOnMariaDBThatHasLostWaitsForNoLock(t *testing.T) {
-	db, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
+func lostSwaps(t *testing.T, _ flavor, b storetest.Database) {
+	db, dsn := b.Applied(t)
 	s := storetest.LeaseStore(db)
 	l := storetest.Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
 	row, errRow := s.Load(t.Context(), l.Grant().WorkerID)
 	meta, errMeta := s.LoadMeta(t.Context())
 	testkit.Must(t, errors.Join(errRow, errMeta))
-	other := storetest.Session(t, openMariaDB(t, dsn), "BEGIN", "UPDATE WORKER_LEASE SET SWAPS = SWAPS + 1",
+	other := storetest.Session(t, openMySQL(t, dsn), "BEGIN", "UPDATE WORKER_LEASE SET SWAPS = SWAPS + 1",
 		"UPDATE WORKER_LEASE_META SET SWAPS = SWAPS + 1")
 	stale, staleMeta := row, meta
 	stale.Version, staleMeta.Version = 0, 0
@@ -192,18 +198,36 @@ func TestASwapOnMariaDBThatHasLostWaitsForNoLock(t *testing.T) {
 
 // Without autocommit a write is undone when its connection ends. A session may have been set that
 // way after it was opened.
-func TestMariaDBWithoutAutocommitIsRefused(t *testing.T) {
-	db, dsn := mariaDB(testserver.MariaDB(t)).Applied(t)
-	session := storetest.Session(t, openMariaDB(t, dsn), "SET autocommit = 0")
-	for _, handle := range []*sqlx.DB{session, openMariaDB(t, dsn+"?autocommit=0")} {
+func withoutAutocommit(t *testing.T, _ flavor, b storetest.Database) {
+	db, dsn := b.Applied(t)
+	session := storetest.Session(t, openMySQL(t, dsn), "SET autocommit = 0")
+	for _, handle := range []*sqlx.DB{session, openMySQL(t, dsn+"?autocommit=0")} {
 		storetest.RefusedFor(t, db, handle, "autocommit=0 (allowed: 1)")
+	}
+}
+
+// The check of a transaction leaves the isolation level of the session as it was.
+func openTransactions(t *testing.T, f flavor, b storetest.Database) {
+	_, dsn := b.Applied(t)
+	db := storetest.Session(t, openMySQL(t, dsn), "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+	storetest.Assign(t, storetest.Leased(db))
+	for _, tt := range [][2]string{{"START TRANSACTION", "COMMIT"}, {"XA START 'a'", "XA END 'a'"}} {
+		storetest.Exec(t, db, tt[0])
+		storetest.Refused(t, storetest.Leased(db), leasestore.ErrNotDurable, "inside a transaction")
+		storetest.Exec(t, db, tt[1])
+	}
+	storetest.Refused(t, storetest.Leased(db), leasestore.ErrNotDurable, "inside a transaction")
+	storetest.Exec(t, db, "XA ROLLBACK 'a'")
+	storetest.Assign(t, storetest.Leased(db))
+	if level := storetest.Get[string](t, db, "SELECT @@"+f.tx+"_isolation"); level != "READ-COMMITTED" {
+		t.Errorf("isolation level %s, want READ-COMMITTED", level)
 	}
 }
 
 // A server without InnoDB lacks its variables, as relatives of MySQL do.
 func TestServerWithUnknownSettingsIsAFault(t *testing.T) {
 	s := testserver.MariaDB(t, "--skip-innodb", "--default-storage-engine=Aria")
-	status, err := storetest.LeaseStore(openMariaDB(t, s.DSN())).Status(t.Context())
+	status, err := storetest.LeaseStore(openMySQL(t, s.DSN())).Status(t.Context())
 	if err != nil || len(status.Faults) != 1 || !strings.Contains(status.Faults[0], "innodb_flush_log_at_trx_commit") ||
 		!strings.Contains(status.Faults[0], "accept the risk only if") {
 		t.Errorf("status %+v, %v; want a fault that names the variable", status, err)
@@ -212,16 +236,15 @@ func TestServerWithUnknownSettingsIsAFault(t *testing.T) {
 
 // The grants in docs/IDENTITY.md are enough for a generator and a recovery, and for WORKER_NODE,
 // which Java services share.
-func TestMariaDBNeedsTheGrantsOfTheDocumentation(t *testing.T) {
-	s := testserver.MariaDB(t)
-	admin, _ := mariaDB(s).Applied(t)
+func documentedGrants(t *testing.T, _ flavor, b storetest.Database) {
+	admin, dsn := b.Applied(t)
 	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'")
-	db := openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1")
+	db := openMySQL(t, as("ids:hunter2", dsn))
 	store := storetest.LeaseStore(db)
-	grant(t, admin, "SELECT, INSERT, UPDATE", "WORKER_LEASE", "WORKER_LEASE_META")
+	grant(t, admin, "ids", "SELECT, INSERT, UPDATE", "WORKER_LEASE", "WORKER_LEASE_META")
 	storetest.Refused(t, assigner.Leased(store, assigner.LeaseConfig{}), sqlassigner.ErrAccessDenied, "the user needs SELECT on it",
 		"cannot see whether WORKER_NODE gives out the same worker IDs")
-	grant(t, admin, "SELECT", "WORKER_NODE")
+	grant(t, admin, "ids", "SELECT", "WORKER_NODE")
 	for _, a := range []assigner.Assigner{
 		assigner.Leased(store, assigner.LeaseConfig{}),
 		assigner.Auto(store, assigner.LeaseConfig{}),
@@ -237,9 +260,9 @@ func TestMariaDBNeedsTheGrantsOfTheDocumentation(t *testing.T) {
 	}
 
 	storetest.Exec(t, admin, "DELETE FROM WORKER_LEASE_META", "REVOKE ALL, GRANT OPTION FROM ids@'127.0.0.1'")
-	grant(t, admin, "SELECT, INSERT", "WORKER_NODE", "WORKER_NODE_TOKEN", "WORKER_NODE_PIN")
+	grant(t, admin, "ids", "SELECT, INSERT", "WORKER_NODE", "WORKER_NODE_TOKEN", "WORKER_NODE_PIN")
 	storetest.Refused(t, storetest.Disposable(db), sqlassigner.ErrAccessDenied, "the user needs SELECT on WORKER_LEASE_META")
-	grant(t, admin, "SELECT", "WORKER_LEASE_META")
+	grant(t, admin, "ids", "SELECT", "WORKER_LEASE_META")
 	storetest.Renew(t, storetest.Assign(t, storetest.Disposable(db)))
 }
 
@@ -248,7 +271,7 @@ func TestMariaDBNeedsTheGrantsOfTheDocumentation(t *testing.T) {
 func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	primary := testserver.MariaDB(t, "--server-id=11", "--log-bin", "--sync-binlog=1")
 	replica := testserver.MariaDB(t, "--server-id=11", "--log-bin", "--sync-binlog=1", "--read-only")
-	old, standby := openMariaDB(t, primary.DSN()), openMariaDB(t, replica.DSN())
+	old, standby := openMySQL(t, primary.DSN()), openMySQL(t, replica.DSN())
 	follow(t, standby, primary)
 	storetest.Apply(t, old)
 	a := storetest.Leased(old)
@@ -337,23 +360,51 @@ func follow(t *testing.T, db *sqlx.DB, primary *testserver.Server) {
 	storetest.Exec(t, db, "STOP SLAVE", "SET GLOBAL server_id = 12", "START SLAVE")
 }
 
+// A replica of MySQL has a server_uuid of its own. Its user needs the right to read the state of
+// replication.
+func TestPromotedReplicaOfMySQLIsQuarantined(t *testing.T) {
+	gtids := []string{"--gtid-mode=ON", "--enforce-gtid-consistency", "--server-id"}
+	primary, replica := testserver.MySQL(t, append(gtids, "11")...), testserver.MySQL(t, append(gtids, "12", "--read-only")...)
+	old, standby := openMySQL(t, primary.DSN()), openMySQL(t, replica.DSN())
+	_, port, _ := strings.Cut(primary.Addr(), ":")
+	storetest.Exec(t, standby, "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT="+port+", SOURCE_USER='root', SOURCE_AUTO_POSITION=1, "+
+		"GET_SOURCE_PUBLIC_KEY=1", "START REPLICA")
+	storetest.Apply(t, old)
+	storetest.Assign(t, storetest.Leased(old))
+	storetest.Exec(t, standby, "DO WAIT_FOR_EXECUTED_GTID_SET('"+storetest.Get[string](t, old, "SELECT @@GLOBAL.gtid_executed")+"', 30)")
+	primary.Kill9()
+
+	storetest.RefusedForNow(t, storetest.Kinds(standby)["Leased"], leasestore.ErrNotDurable, "read_only is on")
+	storetest.Exec(t, standby, "SET GLOBAL read_only = OFF")
+	for _, a := range []assigner.Assigner{storetest.Leased(standby), storetest.Disposable(standby)} {
+		storetest.Refused(t, a, leasestore.ErrNotDurable, "running replication threads", "STOP REPLICA")
+	}
+	storetest.Exec(t, standby, "STOP REPLICA")
+	_, err := storetest.Leased(standby).Assign(t.Context(), assignertest.Domain())
+	storetest.WantError(t, err, assigner.ErrQuarantined, fmt.Sprintf("now %q", storetest.Identity(t, standby)), "and may have lost commits")
+	if id, uuid := storetest.Identity(t, standby), storetest.Get[string](t, standby, "SELECT @@server_uuid"); id != uuid {
+		t.Errorf("identity %q, want the server_uuid %q", id, uuid)
+	}
+}
+
 var starts = flag.Int("starts", 0, "have so many processes start at once in a new namespace; 1000 is the goal")
 
 // Twenty processes share a handle. The slowest start must end within cached.Config.AssignTimeout.
-func TestLoadStartsMariaDB(t *testing.T) {
+func TestLoadStarts(t *testing.T) {
 	if *starts == 0 {
 		t.Skip("without -starts")
 	}
-	b := mariaDB(testserver.MariaDB(t, "--max-connections=4000"))
-	_, dsn := b.Applied(t)
-	handles := make([]*sqlx.DB, *starts/20+1)
-	for i := range handles {
-		handles[i] = b.Open(t, dsn)
-		handles[i].SetMaxIdleConns(20) // as many processes have
-	}
-	begin := time.Now()
-	storetest.TakeAtOnce(t, *starts, 10*time.Second, func(i int) assigner.Assigner { return storetest.Leased(handles[i/20]) })
-	t.Logf("%d starts within %v", *starts, time.Since(begin))
+	onBoth(t, func(t *testing.T, f flavor) {
+		_, dsn := f.database(t, "--max-connections=4000").Applied(t)
+		handles := make([]*sqlx.DB, *starts/20+1)
+		for i := range handles {
+			handles[i] = openMySQL(t, dsn)
+			handles[i].SetMaxIdleConns(20) // as many processes have
+		}
+		begin := time.Now()
+		storetest.TakeAtOnce(t, *starts, 10*time.Second, func(i int) assigner.Assigner { return storetest.Leased(handles[i/20]) })
+		t.Logf("%d starts within %v", *starts, time.Since(begin))
+	})
 }
 
 // javaTable is the original's table as a Java deployment may have created it.
@@ -361,8 +412,8 @@ const javaTable = "CREATE TABLE worker_node (ID bigint NOT NULL AUTO_INCREMENT P
 	"PORT varchar(64) NOT NULL, TYPE int NOT NULL, LAUNCH_DATE date NOT NULL, MODIFIED timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP, " +
 	"CREATED timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP)"
 
-func TestTableOfAnotherCaseOnMariaDBIsRefused(t *testing.T) {
-	storetest.Twins(t, mariaDB(testserver.MariaDB(t)), map[string]string{
+func otherCase(t *testing.T, _ flavor, b storetest.Database) {
+	storetest.Twins(t, b, map[string]string{
 		"worker_node beside WORKER_NODE:":             javaTable,
 		"Worker_Node_Pin beside WORKER_NODE_PIN:":     "CREATE TABLE Worker_Node_Pin (ID int)",
 		"worker_lease_meta beside WORKER_LEASE_META:": "CREATE TABLE worker_lease_meta (ID int)",
@@ -370,8 +421,8 @@ func TestTableOfAnotherCaseOnMariaDBIsRefused(t *testing.T) {
 }
 
 // A Java deployment with another name goes on with it, and its numbers do.
-func TestMariaDBGoesOnWithTheTableOfAJavaDeployment(t *testing.T) {
-	db, _ := mariaDB(testserver.MariaDB(t)).Empty(t)
+func javaDeployment(t *testing.T, _ flavor, b storetest.Database) {
+	db, _ := b.Empty(t)
 	storetest.Exec(t, db, javaTable, "INSERT INTO worker_node (ID, HOST_NAME, PORT, TYPE, LAUNCH_DATE) VALUES (41, '10.0.0.1', '1-2', 2, '2026-01-01')")
 	cfg := sqlassigner.Config{LowerCase: true}
 	if _, err := storetest.TryApply(t, db, cfg); err != nil {
@@ -389,26 +440,27 @@ func TestMariaDBGoesOnWithTheTableOfAJavaDeployment(t *testing.T) {
 }
 
 // Where the server takes no notice of letter case, WORKER_NODE and worker_node are one table.
-func TestMariaDBWithoutLetterCaseHasNoTwins(t *testing.T) {
-	db, _ := mariaDB(testserver.MariaDB(t, "--lower-case-table-names=1")).Empty(t)
-	storetest.Exec(t, db, javaTable)
-	storetest.Apply(t, db)
-	for _, a := range []assigner.Assigner{storetest.Disposable(db), storetest.Sticky(db), storetest.Beside(db)} {
-		storetest.Assign(t, a)
-	}
-	storetest.Exec(t, db, "ALTER TABLE worker_node ENGINE = MyISAM")
-	storetest.Refused(t, storetest.Disposable(db), leasestore.ErrNotDurable)
+func TestServerWithoutLetterCaseHasNoTwins(t *testing.T) {
+	onBoth(t, func(t *testing.T, f flavor) {
+		db, _ := f.database(t, "--lower-case-table-names=1").Empty(t)
+		storetest.Exec(t, db, javaTable)
+		storetest.Apply(t, db)
+		for _, a := range []assigner.Assigner{storetest.Disposable(db), storetest.Sticky(db), storetest.Beside(db)} {
+			storetest.Assign(t, a)
+		}
+		storetest.Exec(t, db, "ALTER TABLE worker_node ENGINE = MyISAM")
+		storetest.Refused(t, storetest.Disposable(db), leasestore.ErrNotDurable)
+	})
 }
 
-func TestEngineOfMariaDBWithoutDurableCommitsIsRefused(t *testing.T) {
-	storetest.Unsafe(t, mariaDB(testserver.MariaDB(t)), func(t *testing.T, db *sqlx.DB, table string) {
-		storetest.Exec(t, db, "ALTER TABLE "+table+" ENGINE = Aria")
-	}, func(table string) string { return "table " + table + " with ENGINE=Aria (allowed: InnoDB)" })
+func engines(t *testing.T, _ flavor, b storetest.Database) {
+	storetest.Unsafe(t, b, func(t *testing.T, db *sqlx.DB, table string) {
+		storetest.Exec(t, db, "ALTER TABLE "+table+" ENGINE = MyISAM")
+	}, func(table string) string { return "table " + table + " with ENGINE=MyISAM (allowed: InnoDB)" })
 }
 
 // With a key of fewer columns, or of others, two processes could create one row twice.
-func TestPrimaryKeyOfOtherColumnsOnMariaDBIsRefused(t *testing.T) {
-	b := mariaDB(testserver.MariaDB(t))
+func primaryKeys(t *testing.T, _ flavor, b storetest.Database) {
 	for _, tt := range []struct{ table, key, want string }{
 		{"WORKER_LEASE", "NAMESPACE, WORKER_ID, VERSION", "NAMESPACE, WORKER_ID"},
 		{"WORKER_LEASE", "NAMESPACE(3), WORKER_ID", "NAMESPACE, WORKER_ID"},
@@ -433,20 +485,12 @@ func TestPrimaryKeyOfOtherColumnsOnMariaDBIsRefused(t *testing.T) {
 	}
 }
 
-func TestSegmentsOnMariaDB(t *testing.T) {
+func TestSegments(t *testing.T) {
 	t.Parallel()
-	storetest.RunSegments(t, mariaDB(testserver.MariaDB(t)))
-}
-
-func TestSegmentsOnUndurableMariaDBAreRefused(t *testing.T) {
-	db, _ := mariaDB(testserver.MariaDB(t, "--innodb-flush-log-at-trx-commit=2")).Applied(t)
-	storetest.Exec(t, db, "CREATE TABLE leaf_alloc (biz_tag varchar(128) PRIMARY KEY, max_id bigint, step int) ENGINE = MyISAM")
-	_, err := sqlassigner.LeafSource(db, sqlassigner.Config{}).Advance(t.Context(), "a", 1)
-	storetest.WantError(t, err, leasestore.ErrNotDurable,
-		"innodb_flush_log_at_trx_commit=2 (allowed: 1), table leaf_alloc with ENGINE=MyISAM (allowed: InnoDB)")
-	if r, err := sqlassigner.SegmentSource(db, sqlassigner.Config{AllowUndurable: true}).Advance(t.Context(), "a", 1); err != nil || r.First != 1 {
-		t.Errorf("with AllowUndurable: range %v, %v", r, err)
-	}
+	onBoth(t, func(t *testing.T, f flavor) {
+		t.Parallel()
+		storetest.RunSegments(t, f.database(t))
+	})
 }
 
 // The server counts the statements. docs/TUNING.md has the figures.

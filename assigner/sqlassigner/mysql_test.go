@@ -28,39 +28,104 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// openMariaDB opens a handle that ends with the test.
-func openMariaDB(t *testing.T, dsn string) *sqlx.DB {
+// A flavor is a server with the dialect of MySQL.
+type flavor struct {
+	name    string
+	start   func(t testing.TB, args ...string) *testserver.Server
+	all     bool   // runs the cases that do not depend on the dialect, too
+	tx      string // begins the names of the variables for transactions
+	counted string // the table of the server's counters
+}
+
+// onBoth runs a test on MariaDB and on MySQL.
+func onBoth(t *testing.T, test func(t *testing.T, f flavor)) {
+	for _, f := range []flavor{
+		{"MariaDB", testserver.MariaDB, true, "tx", "information_schema.GLOBAL_STATUS"},
+		{"MySQL", testserver.MySQL, false, "transaction", "performance_schema.global_status"},
+	} {
+		t.Run(f.name, func(t *testing.T) { test(t, f) })
+	}
+}
+
+// openMySQL opens a handle that ends with the test.
+func openMySQL(t *testing.T, dsn string) *sqlx.DB {
 	t.Helper()
 	db, err := sqlassigner.OpenMySQL(dsn)
 	return storetest.Opened(t, db, err)
 }
 
-// mariaDB is a backend whose databases lie on one server.
-func mariaDB(s *testserver.Server) storetest.Database {
-	b := storetest.OnServer(s, "uidring", openMariaDB)
-	b.All, b.Hides, b.Inside = true, true, insideMariaDB
+// database starts a server, which has the databases of a backend.
+func (f flavor) database(t *testing.T, args ...string) storetest.Database {
+	t.Helper()
+	b := storetest.OnServer(f.start(t, args...), "uidring", openMySQL)
+	b.All, b.Hides, b.Inside = f.all, true, inside
 	b.Block = func(t *testing.T, dsn, table string) (unblock func()) {
-		db := storetest.Session(t, openMariaDB(t, dsn), "LOCK TABLES "+table+" READ")
+		db := storetest.Session(t, openMySQL(t, dsn), "LOCK TABLES "+table+" READ")
 		return func() { storetest.Exec(t, db, "UNLOCK TABLES") }
 	}
 	b.Blocked = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table%lock'"
 	return b
 }
 
-func insideMariaDB(t *testing.T, dsn string) *sqlx.DB {
-	return storetest.Session(t, openMariaDB(t, dsn), "START TRANSACTION")
+func inside(t *testing.T, dsn string) *sqlx.DB {
+	return storetest.Session(t, openMySQL(t, dsn), "START TRANSACTION")
 }
 
-func TestMariaDB(t *testing.T) { storetest.Run(t, mariaDB(testserver.MariaDB(t))) }
+func TestNodes(t *testing.T) {
+	onBoth(t, func(t *testing.T, f flavor) {
+		b := f.database(t)
+		b.Kills = f.all // MySQL takes seconds to start again, and the same driver waits for it
+		storetest.Run(t, b)
+	})
+}
 
-func TestUndurableMariaDBIsRefusedOrWarnedAbout(t *testing.T) {
-	db, _ := mariaDB(testserver.MariaDB(t, "--log-bin", "--innodb-flush-log-at-trx-commit=2")).Applied(t)
-	storetest.CheckUndurable(t, db, "innodb_flush_log_at_trx_commit=2 (allowed: 1)", "sync_binlog=0 with log_bin on (allowed: 1)")
+// The tests that leave a server as it was share one. With GTIDs, MySQL keeps a transaction from
+// changing tables of InnoDB and MyISAM, as some of the tests have to.
+func TestDialect(t *testing.T) {
+	onBoth(t, func(t *testing.T, f flavor) {
+		b := f.database(t, "--loose-gtid-mode=OFF", "--loose-enforce-gtid-consistency=OFF")
+		for name, test := range map[string]func(*testing.T, flavor, storetest.Database){
+			"EqualSwapsCountWhileTheClockStandsStill":   equalSwaps,
+			"ClaimReadsFewRowsOfALargeNamespace":        largeNamespace,
+			"SwapIsTriedAgainOnlyWhenRefused":           refusedSwaps,
+			"ReadingARowWaitsForAChangeUnderWay":        changeUnderWay,
+			"ASwapThatHasLostWaitsForNoLock":            lostSwaps,
+			"WithoutAutocommitItIsRefused":              withoutAutocommit,
+			"OpenTransactionOfAnyKindIsRefused":         openTransactions,
+			"TheGrantsOfTheDocumentationAreEnough":      documentedGrants,
+			"ApplyNeedsFewRights":                       rightsOfApply,
+			"AccessIsDeniedWithoutThePassword":          denied,
+			"TableOfAnotherCaseIsRefused":               otherCase,
+			"ItGoesOnWithTheTableOfAJavaDeployment":     javaDeployment,
+			"FilesRunAndKeepTheOriginalsColumns":        files,
+			"EngineWithoutDurableCommitsIsRefused":      engines,
+			"PrimaryKeyOfOtherColumnsIsRefused":         primaryKeys,
+			"ReadOnlyServerIsRefusedUntilItTakesWrites": readOnly,
+		} {
+			t.Run(name, func(t *testing.T) { test(t, f, b) })
+		}
+	})
+}
+
+func TestUndurableServerIsRefusedOrWarnedAbout(t *testing.T) {
+	onBoth(t, func(t *testing.T, f flavor) {
+		b := f.database(t, "--log-bin", "--sync-binlog=0", "--innodb-flush-log-at-trx-commit=2")
+		const flush, sync = "innodb_flush_log_at_trx_commit=2 (allowed: 1)", "sync_binlog=0 with log_bin on (allowed: 1)"
+		db, _ := b.Applied(t)
+		storetest.CheckUndurable(t, db, flush, sync)
+		storetest.Exec(t, db, "CREATE TABLE leaf_alloc (biz_tag varchar(128) PRIMARY KEY, max_id bigint, step int) ENGINE = MyISAM")
+		_, err := sqlassigner.LeafSource(db, sqlassigner.Config{}).Advance(t.Context(), "a", 1)
+		storetest.WantError(t, err, leasestore.ErrNotDurable, flush+", "+sync+", table leaf_alloc with ENGINE=MyISAM (allowed: InnoDB)")
+		if r, err := sqlassigner.SegmentSource(db, sqlassigner.Config{AllowUndurable: true}).Advance(t.Context(), "a", 1); err != nil || r.First != 1 {
+			t.Errorf("segments with AllowUndurable: range %v, %v", r, err)
+		}
+	})
 }
 
 // The nodes of a cluster have different values of server_id, so there is no identity.
 func TestGaleraIsRefusedOrWarnedAbout(t *testing.T) {
-	db, _ := mariaDB(testserver.MariaDB(t, "--wsrep-on=ON")).Applied(t)
+	db := openMySQL(t, testserver.MariaDB(t, "--wsrep-on=ON").DSN())
+	storetest.Apply(t, db)
 	storetest.CheckUndurable(t, db, "wsrep_on=ON (allowed: OFF; Galera has lost acknowledged writes in tests: accept the risk only "+
 		"if that may repeat IDs)")
 	if id := storetest.Identity(t, db); id != "" {
@@ -68,9 +133,8 @@ func TestGaleraIsRefusedOrWarnedAbout(t *testing.T) {
 	}
 }
 
-func TestReadOnlyMariaDBIsRefusedUntilItTakesWrites(t *testing.T) {
-	s := testserver.MariaDB(t)
-	db, dsn := mariaDB(s).Applied(t)
+func readOnly(t *testing.T, f flavor, b storetest.Database) {
+	db, dsn := b.Applied(t)
 	l := storetest.Assign(t, storetest.Disposable(db))
 	refused := func(db *sqlx.DB, variable string) {
 		t.Helper()
@@ -83,7 +147,7 @@ func TestReadOnlyMariaDBIsRefusedUntilItTakesWrites(t *testing.T) {
 			}
 		}
 	}
-	refused(openMariaDB(t, dsn+"?tx_read_only=1"), "transaction_read_only")
+	refused(openMySQL(t, dsn+"?"+f.tx+"_read_only=1"), "transaction_read_only")
 	storetest.Exec(t, db, "SET GLOBAL read_only = ON")
 	refused(db, "read_only")
 	storetest.Renew(t, l)
@@ -92,37 +156,37 @@ func TestReadOnlyMariaDBIsRefusedUntilItTakesWrites(t *testing.T) {
 		func() { storetest.Exec(t, db, "SET GLOBAL read_only = OFF") })
 }
 
-func TestMariaDBDeniesAccessWithoutThePassword(t *testing.T) {
-	s := testserver.MariaDB(t)
-	db, _ := mariaDB(s).Applied(t)
-	storetest.Exec(t, db, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'",
-		"CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'hunter2'", "GRANT SELECT ON test1.* TO reader@'127.0.0.1'")
-	at := "@tcp(" + s.Addr() + ")"
-	storetest.Denied(t, openMariaDB, []storetest.Denial{
-		{DSN: "ids:hunter2x" + at + "/test1", Is: sqlassigner.ErrAccessDenied, Says: "check user and password"},
-		{DSN: "nobody:hunter2" + at + "/test1", Is: sqlassigner.ErrAccessDenied, Says: "check user and password"},
-		{DSN: "ids:hunter2" + at + "/test1", Is: sqlassigner.ErrAccessDenied, Says: "the database does not exist, or the user has no right to it"},
-		{DSN: "reader:hunter2" + at + "/test1", Is: sqlassigner.ErrAccessDenied, Says: "INSERT command denied"},
-		{DSN: "root" + at + "/absent", Is: sqlassigner.ErrTableMissing, Says: "create the database"},
+func denied(t *testing.T, _ flavor, b storetest.Database) {
+	db, dsn := b.Applied(t)
+	storetest.Exec(t, db, "CREATE USER guest@'127.0.0.1' IDENTIFIED BY 'hunter2'",
+		"CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'hunter2'", "GRANT SELECT ON * TO reader@'127.0.0.1'")
+	storetest.Denied(t, openMySQL, []storetest.Denial{
+		{DSN: as("guest:hunter2x", dsn), Is: sqlassigner.ErrAccessDenied, Says: "check user and password"},
+		{DSN: as("nobody:hunter2", dsn), Is: sqlassigner.ErrAccessDenied, Says: "check user and password"},
+		{DSN: as("guest:hunter2", dsn), Is: sqlassigner.ErrAccessDenied, Says: "the database does not exist, or the user has no right to it"},
+		{DSN: as("reader:hunter2", dsn), Is: sqlassigner.ErrAccessDenied, Says: "INSERT command denied"},
+		{DSN: dsn + "x", Is: sqlassigner.ErrTableMissing, Says: "create the database"},
 		{DSN: "ids:hunter2@tcp(127.0.0.1:1)/ids", Is: sqlassigner.ErrUnreachable, Says: "dial tcp 127.0.0.1:1: connect: connection refused"},
 	})
 }
 
-// grant gives the user ids rights to tables of the database test1.
-func grant(t *testing.T, admin *sqlx.DB, rights string, tables ...string) {
+// as replaces the user of a DSN.
+func as(user, dsn string) string { return strings.Replace(dsn, "root", user, 1) }
+
+// grant gives a user rights to tables of the database of a handle.
+func grant(t *testing.T, admin *sqlx.DB, user, rights string, tables ...string) {
 	t.Helper()
 	for _, table := range tables {
-		storetest.Exec(t, admin, fmt.Sprintf("GRANT %s ON test1.%s TO ids@'127.0.0.1'", rights, table))
+		storetest.Exec(t, admin, fmt.Sprintf("GRANT %s ON %s TO %s@'127.0.0.1'", rights, table, user))
 	}
 }
 
 // Apply needs the right to create tables only if a table is missing.
-func TestApplyOnMariaDBNeedsFewRights(t *testing.T) {
-	s := testserver.MariaDB(t)
-	admin, _ := mariaDB(s).Applied(t)
-	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'")
-	grant(t, admin, "SELECT, INSERT, UPDATE", "*")
-	db := openMariaDB(t, "ids:hunter2@tcp("+s.Addr()+")/test1")
+func rightsOfApply(t *testing.T, _ flavor, b storetest.Database) {
+	admin, dsn := b.Applied(t)
+	storetest.Exec(t, admin, "CREATE USER writer@'127.0.0.1' IDENTIFIED BY 'hunter2'")
+	grant(t, admin, "writer", "SELECT, INSERT, UPDATE", "*")
+	db := openMySQL(t, as("writer:hunter2", dsn))
 	storetest.Apply(t, db)
 	storetest.Exec(t, admin, "DROP TABLE WORKER_STICKY")
 	_, err := storetest.TryApply(t, db, sqlassigner.Config{})
@@ -132,9 +196,9 @@ func TestApplyOnMariaDBNeedsFewRights(t *testing.T) {
 
 // The client runs a file as a whole, comments included. Java services know these columns, no more
 // and no less.
-func TestMySQLFilesRunAsTheyAreAndKeepTheOriginalsColumns(t *testing.T) {
-	db, dsn := mariaDB(testserver.MariaDB(t)).Empty(t)
-	whole := openMariaDB(t, dsn+"?multiStatements=true")
+func files(t *testing.T, _ flavor, b storetest.Database) {
+	db, dsn := b.Empty(t)
+	whole := openMySQL(t, dsn+"?multiStatements=true")
 	for range 2 {
 		for _, f := range schema.MySQL(schema.Groups()...) {
 			storetest.Exec(t, whole, f.SQL)
@@ -143,7 +207,7 @@ func TestMySQLFilesRunAsTheyAreAndKeepTheOriginalsColumns(t *testing.T) {
 	storetest.Assign(t, storetest.Disposable(db))
 	var got []string
 	err := db.Select(&got, "SELECT CONCAT_WS(' ', COLUMN_NAME, REPLACE(REPLACE(COLUMN_TYPE, '(20)', ''), '(11)', ''), "+
-		"IS_NULLABLE, EXTRA) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'WORKER_NODE' "+
+		"IS_NULLABLE, REPLACE(EXTRA, 'DEFAULT_GENERATED', '')) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'WORKER_NODE' "+
 		"ORDER BY ORDINAL_POSITION")
 	want := []string{"ID bigint NO auto_increment", "HOST_NAME varchar(64) NO ", "PORT varchar(64) NO ", "TYPE int NO ",
 		"LAUNCH_DATE date NO ", "MODIFIED timestamp NO ", "CREATED timestamp NO "}
@@ -217,20 +281,20 @@ func mySQL(t *testing.T) storetest.Database {
 	proxy := faultconn.Start(t, config.Addr)
 	config.Net, config.Addr = "tcp", proxy.Addr()
 
-	b := storetest.Database{All: true, Hides: true, Open: openMariaDB, Inside: insideMariaDB, Addr: proxy.Addr()} // TiDB locks no tables
+	b := storetest.Database{All: true, Hides: true, Open: openMySQL, Inside: inside, Addr: proxy.Addr()} // TiDB locks no tables
 	b.Down = func(*testing.T, string) (up func()) { return proxy.Down() }
 	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
 		name := fmt.Sprintf("uidring_test_%d", rand.Uint64())
-		storetest.Exec(t, openMariaDB(t, admin), "CREATE DATABASE "+name)
+		storetest.Exec(t, openMySQL(t, admin), "CREATE DATABASE "+name)
 		t.Cleanup(func() {
-			db := openMariaDB(t, admin)
+			db := openMySQL(t, admin)
 			if _, err := db.Exec("DROP DATABASE " + name); err != nil { // the test's context has ended
 				t.Error(err)
 			}
 		})
 		inside := config.Clone()
 		inside.DBName = name
-		return openMariaDB(t, inside.FormatDSN()), inside.FormatDSN()
+		return openMySQL(t, inside.FormatDSN()), inside.FormatDSN()
 	}
 	return b
 }
