@@ -48,7 +48,7 @@ fuzz: ## each fuzz target for FUZZTIME
 simulate: ## the simulation of leases, SEEDS schedules of each world; see docs/EVIDENCE.md
 	UIDRING_SEEDS=$(or $(SEEDS),20000) go test ./assigner -count=1 -v -timeout 0 -run '^TestSimulation(HasNoDuplicates|HorizonHolds|StarvesNoHolder)'
 
-chaos: ## processes, a server and faults for TIME, every ID counted, then the same for segments; SERVER=postgres replaces MariaDB; CHAOS takes more flags, such as -chaos.seed=7 or -chaos.flush=0
+chaos: ## processes, a server and faults for TIME, every ID counted, then the same for segments; SERVER=mysql or postgres replaces MariaDB; CHAOS takes more flags, such as -chaos.seed=7 or -chaos.flush=0
 	cd internal/systest && go test ./chaos -count=1 -v -timeout 0 -run '^Test(Chaos|Days)$$' -chaos.for=$(or $(TIME),60s) -chaos.server=$(or $(SERVER),mariadb) $(CHAOS)
 	UIDRING_KILLS=$(or $(TIME),60s) go test ./assigner/sqlassigner -count=1 -v -timeout 0 -run '^TestSegments$$/MariaDB/^Kills'
 

@@ -17,8 +17,8 @@ import (
 
 var (
 	lasts = flag.Duration("chaos.for", 40*time.Second, "how long faults go on, from 40s: less has no room for one of everything that is required")
-	flush = flag.Int("chaos.flush", 1, "innodb_flush_log_at_trx_commit of MariaDB; without 1 PostgreSQL has synchronous_commit=off; duplicates are expected")
-	only  = flag.String("chaos.server", "", "mariadb or postgres; both one after the other if it is empty")
+	flush = flag.Int("chaos.flush", 1, "innodb_flush_log_at_trx_commit of MySQL and MariaDB; without 1 PostgreSQL has synchronous_commit=off; duplicates are expected")
+	only  = flag.String("chaos.server", "", "mysql, mariadb or postgres; two of them one after the other if it is empty")
 	seed  = flag.Uint64("chaos.seed", rand.Uint64(), "of the random faults")
 )
 
@@ -34,11 +34,10 @@ func skipWhereChaosCannotRun(t *testing.T) {
 	}
 }
 
-// onServers runs a test on the servers of the flag.
-func onServers(t *testing.T, test func(t *testing.T, server string)) {
+// onServers runs a test on the server of the flag, or on the servers given.
+func onServers(t *testing.T, servers []string, test func(t *testing.T, server string)) {
 	skipWhereChaosCannotRun(t)
 	t.Logf("seed %d", *seed)
-	servers := []string{"mariadb", "postgres"}
 	if *only != "" {
 		servers = []string{*only}
 	}
@@ -48,7 +47,7 @@ func onServers(t *testing.T, test func(t *testing.T, server string)) {
 }
 
 func TestChaos(t *testing.T) {
-	onServers(t, func(t *testing.T, server string) {
+	onServers(t, []string{"mysql", "postgres"}, func(t *testing.T, server string) {
 		r := newRun(t, server, *flush)
 		r.chaos(*lasts, *seed)
 		t.Log(r.judge)
@@ -139,7 +138,7 @@ func TestVerdict(t *testing.T) {
 
 // Ordinary days, each with a server of its own. No process is without IDs at any time.
 func TestDays(t *testing.T) {
-	onServers(t, func(t *testing.T, server string) {
+	onServers(t, []string{"mariadb", "postgres"}, func(t *testing.T, server string) {
 		for name, scene := range map[string]struct {
 			profile profile
 			runs    func(*day, time.Duration)

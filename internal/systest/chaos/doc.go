@@ -1,6 +1,6 @@
 // Package chaos tests fenced leases under fault injection and counts every ID: many processes, the
 // holders, each with a generator of package cached, take turns on a few worker IDs of a real
-// MariaDB or PostgreSQL. The faults:
+// MySQL, MariaDB or PostgreSQL. The faults:
 //
 //   - Holders are stopped for longer than their lease and continued, replaced while they are
 //     stopped, killed, or given wrong clocks.

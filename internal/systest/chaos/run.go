@@ -35,17 +35,19 @@ type run struct {
 	network sync.RWMutex
 }
 
-// newRun starts a server, mariadb or postgres, which syncs at each commit if flush is 1.
+// newRun starts a server, mysql, mariadb or postgres, which syncs at each commit if flush is 1.
 func newRun(t testing.TB, server string, flush int) *run {
 	t.Helper()
 	r := &run{t: t, judge: newJudge(flush == 1)}
 	switch server {
+	case "mysql":
+		r.server = testserver.MySQL(t, "--innodb-flush-log-at-trx-commit="+strconv.Itoa(flush))
 	case "mariadb":
 		r.server = testserver.MariaDB(t, "--innodb-flush-log-at-trx-commit="+strconv.Itoa(flush))
 	case "postgres":
 		r.server = testserver.PostgreSQL(t, "-c", "synchronous_commit="+strconv.FormatBool(flush == 1))
 	default:
-		t.Fatalf("server %q, want mariadb or postgres", server)
+		t.Fatalf("server %q, want mysql, mariadb or postgres", server)
 	}
 	var err error
 	if r.db, err = open(r.server.DSN()); err != nil {

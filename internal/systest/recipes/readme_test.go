@@ -30,9 +30,11 @@ func TestReadmeProgram(t *testing.T) {
 	run := func(name string, source func(*testing.T) string) {
 		t.Run(name, func(t *testing.T) { printsAnID(t, source(t)) })
 	}
-	run("mysql", func(t *testing.T) string {
-		return mysql.ReplaceAllString(program, "${1}"+testserver.MariaDB(t).DSN()+"$2")
-	})
+	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{"MariaDB": testserver.MariaDB, "MySQL": testserver.MySQL} {
+		run(name, func(t *testing.T) string {
+			return mysql.ReplaceAllString(program, "${1}"+start(t).DSN()+"$2")
+		})
+	}
 	for _, line := range lines {
 		open, driver := strings.TrimPrefix(line[0], "db, err := "), line[4]
 		run(line[2], func(t *testing.T) string {
@@ -62,7 +64,7 @@ func programOf(t *testing.T, page string) (program, rest string) {
 func ofPage(t *testing.T, page string) (program string, db *sqlx.DB) {
 	t.Helper()
 	program, _ = programOf(t, page)
-	dsn := testserver.MariaDB(t).DSN()
+	dsn := testserver.MySQL(t).DSN()
 	db, err := sqlassigner.OpenMySQL(dsn)
 	testkit.Close(t, db, err)
 	if _, err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {

@@ -74,8 +74,8 @@ func find(names ...string) (path string, ok bool) {
 	return "", false
 }
 
-// runs reports whether a path is a program, and the one that its name says: some packages of
-// MariaDB have a link named mysqld.
+// runs reports whether a path is a program and not another one's: some packages of MariaDB have a
+// link named mysqld.
 func runs(path string) bool {
 	info, err := os.Stat(path)
 	target, errLink := filepath.EvalSymlinks(path)

@@ -118,8 +118,8 @@ func (s *Server) makeDir() error {
 // Addr returns host and port, "127.0.0.1:40123". They stay the same over restarts.
 func (s *Server) Addr() string { return s.addr }
 
-// DSN returns the address for clients: for MariaDB and MySQL a DSN of go-sql-driver/mysql (user root,
-// no password, database uidring), for the others a URL.
+// DSN returns the address for clients: for MariaDB and MySQL a DSN of go-sql-driver/mysql (user
+// root, no password, database uidring), for the others a URL.
 func (s *Server) DSN() string { return fmt.Sprintf(s.kind.url, s.addr) }
 
 // Kill9 kills the server and its children with SIGKILL, as a crash would, and waits until they are

@@ -39,6 +39,7 @@ func database(t *testing.T, kind, url string) {
 func TestSchemaAppliesToEachDatabase(t *testing.T) {
 	sqlite(t)
 	database(t, "mysql", mariaDB(t))
+	database(t, "mysql", withRights(t, testserver.MySQL(t), "ALL"))
 	database(t, "postgres", postgreSQL(t))
 }
 
@@ -48,9 +49,10 @@ func sqlite(t *testing.T) string {
 	return url
 }
 
-// mariaDBWith returns the URL of an empty database, for a user with some rights.
-func mariaDBWith(t *testing.T, rights string) string {
-	server := testserver.MariaDB(t)
+func mariaDB(t *testing.T) string { return withRights(t, testserver.MariaDB(t), "ALL") }
+
+// withRights returns the URL of the database of a server, for a user with some rights.
+func withRights(t *testing.T, server *testserver.Server, rights string) string {
 	db, err := sqlassigner.OpenMySQL(server.DSN())
 	testkit.Close(t, db, err)
 	db.MustExecContext(t.Context(), "CREATE USER ids@'%' IDENTIFIED BY 'sesame'")
@@ -234,7 +236,7 @@ orders     28/5/17/13@1s  2026-01-01T00:00:00Z  0           1          131071
 // A service whose user may not create tables names the way out.
 func TestServeNamesTheWayOutWithoutTheRightToCreate(t *testing.T) {
 	clean(t)
-	url := mariaDBWith(t, "SELECT, INSERT, UPDATE")
+	url := withRights(t, testserver.MariaDB(t), "SELECT, INSERT, UPDATE")
 	code, _, stderr := run(t, "", "serve", "--store", url, "--listen", "127.0.0.1:0")
 	if code != exitFailure || !strings.Contains(stderr, "run uidring schema mysql leases | mysql your_database; create-schema=false") || strings.Contains(stderr, "sesame") {
 		t.Errorf("exit code %d, %s", code, stderr)

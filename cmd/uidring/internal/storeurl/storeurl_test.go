@@ -43,7 +43,14 @@ func at(scheme, host, rest, password string) string {
 }
 
 func mariaDB(t *testing.T) (*testserver.Server, func(password string) string) {
-	server := testserver.MariaDB(t)
+	return withUser(t, testserver.MariaDB(t))
+}
+
+func mySQL(t *testing.T) (*testserver.Server, func(password string) string) {
+	return withUser(t, testserver.MySQL(t))
+}
+
+func withUser(t *testing.T, server *testserver.Server) (*testserver.Server, func(password string) string) {
 	db, err := sqlassigner.OpenMySQL(server.DSN())
 	testkit.Close(t, db, err)
 	db.MustExecContext(t.Context(), "CREATE USER ids@'%' IDENTIFIED BY '"+password+"'")
@@ -97,7 +104,7 @@ func zooKeeper(t *testing.T) (*testserver.Server, func(password string) string) 
 func TestOpenServers(t *testing.T) {
 	t.Parallel()
 	for name, start := range map[string]func(*testing.T) (*testserver.Server, func(string) string){
-		"MariaDB": mariaDB, "Redis": redisServer, "etcd": etcd,
+		"MariaDB": mariaDB, "MySQL": mySQL, "Redis": redisServer, "etcd": etcd,
 		"NATS": natsServer, "ZooKeeper": zooKeeper,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,7 +54,7 @@ func TestServiceProgram(t *testing.T) {
 	}
 	addr := testserver.FreeAddr(t)
 	cmd := exec.CommandContext(t.Context(), program)
-	cmd.Env = append(os.Environ(), "DATABASE="+testserver.MariaDB(t).DSN(), "LISTEN="+addr)
+	cmd.Env = append(os.Environ(), "DATABASE="+testserver.MySQL(t).DSN(), "LISTEN="+addr)
 	cmd.Stderr = os.Stderr
 	service, err := process.Start(cmd)
 	if err != nil {

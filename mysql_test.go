@@ -13,11 +13,16 @@ import (
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
-// TestIDsInMariaDB asks a real server through both protocols of the driver: with arguments in
+// TestIDsInDatabases asks real servers through both protocols of the driver: with arguments in
 // prepared statements, which answer in binary, and with arguments put into the text, where the
 // answer is text, too.
-func TestIDsInMariaDB(t *testing.T) {
-	server := testserver.MariaDB(t)
+func TestIDsInDatabases(t *testing.T) {
+	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{"MariaDB": testserver.MariaDB, "MySQL": testserver.MySQL} {
+		t.Run(name, func(t *testing.T) { inDatabase(t, start(t)) })
+	}
+}
+
+func inDatabase(t *testing.T, server *testserver.Server) {
 	for name, inText := range map[string]bool{"prepared": false, "text": true} {
 		t.Run(name, func(t *testing.T) {
 			config, err := mysql.ParseDSN(server.DSN())
@@ -27,7 +32,8 @@ func TestIDsInMariaDB(t *testing.T) {
 			testkit.Must(t, err)
 			db := sqlx.NewDb(sql.OpenDB(connector), "mysql")
 			t.Cleanup(func() { _ = db.Close() })
-			mustExec(t, db, `CREATE OR REPLACE TABLE orders (
+			mustExec(t, db, "DROP TABLE IF EXISTS orders")
+			mustExec(t, db, `CREATE TABLE orders (
 				id BIGINT NOT NULL PRIMARY KEY, large BIGINT UNSIGNED NOT NULL, parent BIGINT, word VARCHAR(20) NOT NULL,
 				b32 CHAR(13) NOT NULL UNIQUE, b62 CHAR(11) CHARACTER SET ascii COLLATE ascii_bin NOT NULL UNIQUE)`)
 			ids := append(sampleIDs()[:200], 1<<63-1)
