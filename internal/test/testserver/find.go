@@ -48,6 +48,12 @@ func newest() string {
 	return filepath.Join(parent, "uidring-newest")
 }
 
+// prefersNewest reports whether unpacked packages come before installed ones.
+func prefersNewest() bool {
+	prefer, _ := strconv.ParseBool(os.Getenv("UIDRING_NEWEST"))
+	return prefer
+}
+
 // find returns the absolute path of the first of some programs, from PATH, or from where packages
 // put servers that are not meant for PATH, or from an unpacked package. With UIDRING_NEWEST=true
 // unpacked packages come first.
@@ -58,7 +64,7 @@ func find(names ...string) (path string, ok bool) {
 		"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/usr/local/pgsql/bin",
 		"/opt/homebrew/bin", "/opt/homebrew/opt/*/bin", filepath.Join(build.Default.GOPATH, "bin"),
 	}, unpacked)
-	if prefer, _ := strconv.ParseBool(os.Getenv("UIDRING_NEWEST")); prefer {
+	if prefersNewest() {
 		folders = slices.Concat(unpacked, folders)
 	}
 	for _, name := range names {

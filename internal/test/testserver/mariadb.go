@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -31,11 +32,20 @@ func MariaDB(t testing.TB, args ...string) *Server {
 // greets reads the length of the greeting, its number, and version 10 of the protocol.
 var greets = answers("", "^.\x00\x00\x00\x0a")
 
-// mariaDBFlags are small buffers and the folder, for the set-up as for the server. MariaDB insists
-// on being told when it is to run as root.
+// mariaDBFlags are small buffers and the folders, for the set-up as for the server.
 func mariaDBFlags(s *Server) []string {
 	flags := []string{"--no-defaults", "--datadir=" + s.path("data"), "--tmpdir=" + s.path("."),
 		"--innodb-log-file-size=4M", "--innodb-buffer-pool-size=16M"}
+	return append(flags, placeFlags(s, "share/mariadb")...)
+}
+
+// placeFlags tell an unpacked server where its files are, and each server that it may run as root.
+func placeFlags(s *Server, share string) (flags []string) {
+	usr := filepath.Dir(filepath.Dir(s.program))
+	if share = filepath.Join(usr, share); filepath.Dir(usr) != "/" {
+		flags = append(flags, "--basedir="+usr, "--lc-messages-dir="+share, "--character-sets-dir="+filepath.Join(share, "charsets"),
+			"--plugin-dir="+filepath.Join(usr, "lib/mysql/plugin"))
+	}
 	if os.Geteuid() == 0 {
 		flags = append(flags, "--user=root")
 	}
@@ -87,7 +97,7 @@ func bootstrapMariaDB(s *Server) error {
 func mariaDBScript(program, name string) ([]byte, error) {
 	share := []string{"/usr/share"}
 	if target, err := filepath.EvalSymlinks(program); err == nil {
-		share = append(share, filepath.Join(filepath.Dir(filepath.Dir(target)), "share"))
+		share = slices.Insert(share, 0, filepath.Join(filepath.Dir(filepath.Dir(target)), "share"))
 	}
 	for _, dir := range share {
 		if files, _ := filepath.Glob(filepath.Join(dir, "m*/m*_"+name+".sql")); len(files) > 0 {

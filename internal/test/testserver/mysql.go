@@ -3,7 +3,6 @@ package testserver
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -27,20 +26,11 @@ func MySQL(t testing.TB, args ...string) *Server {
 	}, args)
 }
 
-// mysqlFlags are small buffers and the folders, for the set-up as for the server. An unpacked
-// server does not know where its files are.
+// mysqlFlags are small buffers and the folders, for the set-up as for the server.
 func mysqlFlags(s *Server) []string {
-	usr := filepath.Dir(filepath.Dir(s.program))
 	flags := []string{"--no-defaults", "--datadir=" + s.path("data"), "--tmpdir=" + s.path("."),
 		"--innodb-redo-log-capacity=8M", "--innodb-buffer-pool-size=16M", "--innodb-dedicated-server=OFF", "--table-open-cache=400"}
-	if share := filepath.Join(usr, "share/mysql"); filepath.Dir(usr) != "/" {
-		flags = append(flags, "--basedir="+usr, "--lc-messages-dir="+share, "--character-sets-dir="+filepath.Join(share, "charsets"),
-			"--plugin-dir="+filepath.Join(usr, "lib/mysql/plugin"))
-	}
-	if os.Geteuid() == 0 {
-		flags = append(flags, "--user=root")
-	}
-	return flags
+	return append(flags, placeFlags(s, "share/mysql")...)
 }
 
 // mysqlSetup makes root from this host, since a server that resolves no names knows no localhost.

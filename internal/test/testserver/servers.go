@@ -63,13 +63,21 @@ func PgBouncer(t testing.TB, behind *Server, settings ...string) *Server {
 	}, nil)
 }
 
+// redisPrograms are Redis and its relative, or the program that UIDRING_REDIS names.
+func redisPrograms() []string {
+	if name := os.Getenv("UIDRING_REDIS"); name != "" {
+		return []string{name}
+	}
+	return []string{"redis-server", "valkey-server"}
+}
+
 // Redis starts a Redis server that writes each command to its append-only file before it answers.
 // Arguments are added to the server's command line, such as "--appendonly", "no".
 func Redis(t testing.TB, args ...string) *Server {
 	t.Helper()
 	return start(t, kind{
 		name:     "Redis",
-		programs: []string{"redis-server", "valkey-server"},
+		programs: redisPrograms(),
 		apt:      "redis-server",
 		command: func(s *Server) []string {
 			return []string{"--port", s.port(), "--bind", "127.0.0.1", "--dir", s.dir,
@@ -101,7 +109,7 @@ func RedisSentinel(t testing.TB, primary *Server) *Server {
 	t.Helper()
 	return start(t, kind{
 		name:     "Redis Sentinel",
-		programs: []string{"redis-server", "valkey-server"},
+		programs: redisPrograms(),
 		apt:      "redis-server",
 		conf: func(s *Server) string {
 			return fmt.Sprintf("port %s\nbind 127.0.0.1\ndir %s\nsentinel monitor uidring 127.0.0.1 %s 1\n"+
@@ -250,11 +258,19 @@ var inService = answers("srvr", "Mode: ")
 
 func zookeeper(t testing.TB, members string, id int, ready func(addr string) error) *Server {
 	t.Helper()
-	const jar = "/usr/share/java/zookeeper.jar"
+	folder := "/usr/share/java"
+	if prefersNewest() {
+		folder = filepath.Join(newest(), "libzookeeper-java", folder)
+	}
+	var jars []string // the manifest of the last one names jars of the machine
+	for _, pattern := range []string{"slf4j-simple", "slf4j-api", "zookeeper-jute", "netty-*", "metrics-core", "snappy-java", "commons-[ci][ol]*", "zookeeper"} {
+		found, _ := filepath.Glob(filepath.Join(folder, pattern+".jar"))
+		jars = append(jars, found...)
+	}
 	return start(t, kind{
 		name:     "ZooKeeper",
 		programs: []string{"java"},
-		needs:    jar,
+		needs:    filepath.Join(folder, "zookeeper.jar"),
 		apt:      "libzookeeper-java",
 		conf: func(s *Server) string {
 			return fmt.Sprintf("tickTime=500\ninitLimit=20\nsyncLimit=10\nmaxClientCnxns=0\ndataDir=%s\nclientPort=%s\nclientPortAddress=127.0.0.1\n"+
@@ -268,7 +284,7 @@ func zookeeper(t testing.TB, members string, id int, ready func(addr string) err
 		},
 		command: func(s *Server) []string {
 			return []string{"-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-				"-Dzookeeper.preAllocSize=1024", "-cp", jar + ":/usr/share/java/slf4j-simple.jar",
+				"-Dzookeeper.preAllocSize=1024", "-cp", strings.Join(jars, ":"),
 				"org.apache.zookeeper.server.quorum.QuorumPeerMain", s.path("conf")}
 		},
 		ready: ready,
