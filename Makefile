@@ -5,13 +5,16 @@
 SHELL := /bin/bash
 MODULES := . $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*/go.mod')))
 
-.PHONY: help test lint tidy release proxy dist bench report pictures fuzz simulate chaos model arch mutate servers
+.PHONY: help test test-newest lint tidy release proxy dist bench report pictures fuzz simulate chaos model arch mutate servers
 
 help: ## this list
-	@awk -F ': ## ' '/^[a-z]+: ## / {printf "make %-8s  %s\n", $$1, $$2}' Makefile
+	@awk -F ': ## ' '/^[a-z-]+: ## / {printf "make %-11s  %s\n", $$1, $$2}' Makefile
 
 test: ## all tests of all modules, with the servers they need
 	@.ci/test $(filter-out .,$(MODULES))
+
+test-newest: ## the suites of the stores on the servers of Debian's newest suite, unpacked beside the machine's own
+	@.ci/newest
 
 lint: ## vet, gofmt, go fix, go mod tidy, staticcheck, govulncheck, words and links
 	@go run ./internal/systest/words
