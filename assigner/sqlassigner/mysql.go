@@ -74,7 +74,7 @@ func (m *mysqlServer) learn(ctx context.Context, conn *session) (names []string,
 	if err == nil {
 		m.variables.Store(&names)
 	}
-	return names, err
+	return names, mysqlBusy(err)
 }
 
 // look asks all in one SELECT. The first look of a process also asks which variables the server

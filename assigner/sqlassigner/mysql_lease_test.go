@@ -495,52 +495,47 @@ func TestSegments(t *testing.T) {
 
 // The server counts the statements. docs/TUNING.md has the figures.
 func TestStatementsOfALease(t *testing.T) {
-	for name, server := range map[string]*testserver.Server{"MariaDB": testserver.MariaDB(t), "MySQL": testserver.MySQL(t)} {
-		t.Run(name, func(t *testing.T) {
-			admin := openMariaDB(t, server.DSN())
-			storetest.Apply(t, admin)
-			questions := 0
-			// The driver may rename the columns of results.
-			storetest.Statements(t, openMariaDB(t, server.DSN()), openMariaDB(t, server.DSN()+"?columnsWithAlias=true"), func() (asked int) {
-				questions++ // this one is not of the lease
-				testkit.Must(t, admin.QueryRow("SHOW GLOBAL STATUS LIKE 'Questions'").Scan(new(string), &asked))
-				return asked - questions
-			})
+	onBoth(t, func(t *testing.T, f flavor) {
+		dsn := f.start(t).DSN()
+		admin := openMySQL(t, dsn)
+		storetest.Apply(t, admin)
+		questions := 0
+		// The driver may rename the columns of results.
+		storetest.Statements(t, openMySQL(t, dsn), openMySQL(t, dsn+"?columnsWithAlias=true"), func() (asked int) {
+			questions++ // this one is not of the lease
+			testkit.Must(t, admin.QueryRow("SHOW GLOBAL STATUS LIKE 'Questions'").Scan(new(string), &asked))
+			return asked - questions
 		})
-	}
+	})
 }
 
 func TestChangesBetweenRenewalsAreNoticed(t *testing.T) {
-	for name, server := range map[string]*testserver.Server{
-		"MariaDB": testserver.MariaDB(t, "--server-id=7", "--log-bin", "--sync-binlog=1"), "MySQL": testserver.MySQL(t, "--server-id=7"),
-	} {
-		t.Run(name, func(t *testing.T) {
-			admin := openMariaDB(t, server.DSN())
-			storetest.Apply(t, admin)
-			replica, source := "REPLICA", "REPLICATION SOURCE TO SOURCE"
-			if name == "MariaDB" {
-				replica, source = "SLAVE", "MASTER TO MASTER"
-			}
-			storetest.Exec(t, admin, "CHANGE "+source+"_HOST='127.0.0.1', "+strings.Fields(source)[len(strings.Fields(source))-1]+"_PORT=1")
-			storetest.BrokenBetweenRenewals(t, admin, openMariaDB(t, server.DSN()), []storetest.Break{
-				{Do: "ALTER TABLE WORKER_LEASE ENGINE=MyISAM", Undo: "ALTER TABLE WORKER_LEASE ENGINE=InnoDB", Says: "table WORKER_LEASE with ENGINE=MyISAM"},
-				{Do: "ALTER TABLE WORKER_LEASE_META ENGINE=MyISAM", Undo: "ALTER TABLE WORKER_LEASE_META ENGINE=InnoDB", Says: "table WORKER_LEASE_META with ENGINE=MyISAM"},
-				{Do: "ALTER TABLE WORKER_LEASE DROP PRIMARY KEY", Undo: "ALTER TABLE WORKER_LEASE ADD PRIMARY KEY (NAMESPACE, WORKER_ID)", Says: "lacks its primary key (NAMESPACE, WORKER_ID), and has ()"},
-				{Do: "ALTER TABLE WORKER_LEASE DROP PRIMARY KEY, ADD PRIMARY KEY (NAMESPACE(3), WORKER_ID, VERSION)",
-					Undo: "ALTER TABLE WORKER_LEASE DROP PRIMARY KEY, ADD PRIMARY KEY (NAMESPACE, WORKER_ID)", Says: "and has (NAMESPACE(3), WORKER_ID, VERSION)"},
-				{Do: "SET GLOBAL read_only = ON", Undo: "SET GLOBAL read_only = OFF", Says: "read_only is on"},
-				{Do: "SET GLOBAL innodb_flush_log_at_trx_commit = 2", Undo: "SET GLOBAL innodb_flush_log_at_trx_commit = 1", Says: "innodb_flush_log_at_trx_commit=2"},
-				{Do: "SET GLOBAL sync_binlog = 0", Undo: "SET GLOBAL sync_binlog = 1", Says: "sync_binlog=0"},
-				{Do: "START " + replica + " SQL_THREAD", Undo: "STOP " + replica, Says: "running replication threads"},
-				{Do: "SET autocommit = 0", Undo: "SET autocommit = 1", Here: true, Says: "autocommit=0"},
-				{Do: "BEGIN", Undo: "COMMIT", Here: true, Says: "inside a transaction"},
-				{Do: "CREATE TEMPORARY TABLE WORKER_LEASE SELECT * FROM uidring.WORKER_LEASE", Undo: "DROP TEMPORARY TABLE WORKER_LEASE", Here: true, Says: "table WORKER_LEASE is TEMPORARY"},
-			})
+	onBoth(t, func(t *testing.T, f flavor) {
+		dsn := f.start(t, "--server-id=7", "--log-bin", "--sync-binlog=1").DSN()
+		admin := openMySQL(t, dsn)
+		storetest.Apply(t, admin)
+		replica, follow := "REPLICA", "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1"
+		if f.name == "MariaDB" {
+			replica, follow = "SLAVE", "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1"
+		}
+		storetest.Exec(t, admin, follow)
+		storetest.BrokenBetweenRenewals(t, admin, openMySQL(t, dsn), []storetest.Break{
+			{Do: "ALTER TABLE WORKER_LEASE ENGINE=MyISAM", Undo: "ALTER TABLE WORKER_LEASE ENGINE=InnoDB", Says: "table WORKER_LEASE with ENGINE=MyISAM"},
+			{Do: "ALTER TABLE WORKER_LEASE_META ENGINE=MyISAM", Undo: "ALTER TABLE WORKER_LEASE_META ENGINE=InnoDB", Says: "table WORKER_LEASE_META with ENGINE=MyISAM"},
+			{Do: "ALTER TABLE WORKER_LEASE DROP PRIMARY KEY", Undo: "ALTER TABLE WORKER_LEASE ADD PRIMARY KEY (NAMESPACE, WORKER_ID)", Says: "lacks its primary key (NAMESPACE, WORKER_ID), and has ()"},
+			{Do: "ALTER TABLE WORKER_LEASE DROP PRIMARY KEY, ADD PRIMARY KEY (NAMESPACE(3), WORKER_ID, VERSION)",
+				Undo: "ALTER TABLE WORKER_LEASE DROP PRIMARY KEY, ADD PRIMARY KEY (NAMESPACE, WORKER_ID)", Says: "and has (NAMESPACE(3), WORKER_ID, VERSION)"},
+			{Do: "SET GLOBAL read_only = ON", Undo: "SET GLOBAL read_only = OFF", Says: "read_only is on"},
+			{Do: "SET GLOBAL innodb_flush_log_at_trx_commit = 2", Undo: "SET GLOBAL innodb_flush_log_at_trx_commit = 1", Says: "innodb_flush_log_at_trx_commit=2"},
+			{Do: "SET GLOBAL sync_binlog = 0", Undo: "SET GLOBAL sync_binlog = 1", Says: "sync_binlog=0"},
+			{Do: "START " + replica + " SQL_THREAD", Undo: "STOP " + replica, Says: "running replication threads"},
+			{Do: "SET autocommit = 0", Undo: "SET autocommit = 1", Here: true, Says: "autocommit=0"},
+			{Do: "BEGIN", Undo: "COMMIT", Here: true, Says: "inside a transaction"},
+			{Do: "CREATE TEMPORARY TABLE WORKER_LEASE SELECT * FROM uidring.WORKER_LEASE", Undo: "DROP TEMPORARY TABLE WORKER_LEASE", Here: true, Says: "table WORKER_LEASE is TEMPORARY"},
 		})
-	}
+	})
 }
 
 func TestAStartWaitsForNoLockedRow(t *testing.T) {
-	t.Run("MariaDB", func(t *testing.T) { storetest.LockedRow(t, mariaDB(testserver.MariaDB(t))) })
-	t.Run("MySQL", func(t *testing.T) { storetest.LockedRow(t, mariaDB(testserver.MySQL(t))) })
+	onBoth(t, func(t *testing.T, f flavor) { storetest.LockedRow(t, f.database(t)) })
 }

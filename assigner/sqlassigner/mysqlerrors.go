@@ -43,6 +43,7 @@ var mysqlErrors = join(map[*diagnosis][]uint16{
 	&keyMissing:        {1176, 3098}, // Group Replication rejects a table without a key
 	&noVariable:        {1193},
 	&statementFormat:   {1665},
+	&mixedEngines:      {1785, 1786}, // with GTIDs
 })
 
 // Diagnoses of MySQL alone.
@@ -55,6 +56,7 @@ var (
 	noTLS = diagnosis{sentinel: ErrAccessDenied, advice: "the server requires TLS: add tls=true to the DSN, or a Config with TLS"}
 	// A user of 1045 may lack TLS, too.
 	expired         = diagnosis{sentinel: ErrAccessDenied, advice: "the account is locked or its password has expired: ALTER USER"}
+	mixedEngines    = diagnosis{undone: true, advice: "create all tables with ENGINE=InnoDB, as package schema has them"}
 	statementFormat = diagnosis{undone: true, advice: "set binlog_format to ROW or MIXED, or leave the isolation level at REPEATABLE READ"}
 )
 
