@@ -111,8 +111,8 @@ func (l *lease) lookHeld(ctx context.Context) (bounds, error) {
 		"the server was %q and is %q", ErrWorkerRowLost, l.row.WorkerID, elapsed, l.safe, l.server, b.status.Identity)
 }
 
-// notLate returns an error if the fence is so far in the past that Horizon may have taken the holder
-// for gone, and passed its row. The holder has used up its grant long ago.
+// notLate returns an error if the fence is so far in the past that Horizon may have taken the
+// holder for gone, and passed its row. The holder has used up its grant long ago.
 func (l *lease) notLate(b bounds, fence int64) error {
 	if l.quarantine != nil || fence >= b.passed() {
 		return nil

@@ -45,10 +45,10 @@ type LeaseConfig struct {
 	// answers within 10 ms.
 	Window time.Duration
 	// MaxLead is how far ahead of the clock the fence of a free worker ID may lie; a claim skips
-	// worker IDs with higher fences. On a store whose Status has an Identity, a quarantine lasts
-	// MaxLead (at least two windows), half a window, a unit and twice MaxSkew, see
-	// [ErrQuarantined]. Zero: two and a half windows on a store with an Identity that is not lossy,
-	// else 24 h.
+	// worker IDs with higher fences. When the Identity in the Status of a store changes, claims
+	// begin above a bound that is MaxLead (at least two windows), half a window, a unit and twice
+	// MaxSkew ahead of the clock, and wait until it is MaxLead ahead, see [ErrQuarantined]. Zero:
+	// two and a half windows on a store with an Identity that is not lossy, else 24 h.
 	MaxLead time.Duration
 	// MaxSkew is how far the clocks of this host and of the store may differ at a claim or renewal:
 	// a host whose clock is ahead would raise a fence out of reach of later holders. Zero: 1 min.
@@ -72,11 +72,11 @@ type LeaseConfig struct {
 // Leased returns an assigner that leases worker IDs from a store. It prefers a worker ID that an
 // earlier holder has released, or has not renewed for two windows, and that the generator can use
 // at once, see Domain.MaxAhead. Otherwise it takes a new one, then one for which the generator has
-// to wait for the clock, and last one in quarantine. Expiry only decides when a worker ID is
-// offered again; the fence keeps two holders apart. Each claim and each renewal raises the fence
-// and grants a range of deltas that no other claim or renewal grants, unless a release has given
-// them back unused. Wrong clocks, pauses and delayed messages do not change that. The algorithm
-// follows timestamp oracles (Percolator, TiKV PD) and segment allocation (Leaf, TinyId).
+// to wait for the clock. Expiry only decides when a worker ID is offered again; the fence keeps two
+// holders apart. Each claim and each renewal raises the fence and grants a range of deltas that no
+// other claim or renewal grants, unless a release has given them back unused. Wrong clocks, pauses
+// and delayed messages do not change that. The algorithm follows timestamp oracles (Percolator,
+// TiKV PD) and segment allocation (Leaf, TinyId).
 //
 // Assign returns [ErrWorkersExhausted] when all worker IDs are held, and [ErrWorkerAheadOfClock]
 // when the fences of all free ones are more than MaxLead ahead of the clock. Both errors, and

@@ -24,7 +24,7 @@ func newGround(t *testing.T) *ground {
 	return g
 }
 
-// A snapshot is what a server has.
+// A snapshot is the state of a server.
 type snapshot struct {
 	meta leasestore.Meta
 	rows map[int64]leasestore.Row
@@ -194,7 +194,7 @@ func testEnd(t *testing.T, l Lease) {
 	}
 }
 
-// The time of a quarantine is told to whoever repeats the start.
+// The error tells the time of a quarantine.
 func TestQuarantineTellsItsTime(t *testing.T) {
 	g := newGround(t)
 	before := g.snapshot()

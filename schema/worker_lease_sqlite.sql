@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE (
     TOKEN      varchar(64)  NOT NULL,                             -- random, known to the holder only; '': free
     OWNER      varchar(255) NOT NULL,                             -- name of the present or last owner
     HOLDER     varchar(255) NOT NULL,                             -- host and process of the holder, for people
-    SERVER_ID  varchar(128) NOT NULL,                             -- identity of the server at the claim; may be ''
+    SERVER_ID  varchar(128) NOT NULL,                             -- identity of the server at the claim, and QUARANTINE; may be ''
     EXPIRES_AT datetime     NOT NULL,                             -- UTC, by the clock of the database
     SWAPS      bigint       NOT NULL,                             -- counts writes, so that each one changes the row
     PRIMARY KEY (NAMESPACE, WORKER_ID)
@@ -38,10 +38,10 @@ CREATE INDEX IF NOT EXISTS WORKER_LEASE_EXPIRY ON WORKER_LEASE (NAMESPACE, EXPIR
 -- it would repeat IDs of other services.
 --
 -- Written by: the first assigner that uses the namespace; then one UPDATE for each new worker
--- ID, and one whenever FENCE rises, at a recovery and at the end of a quarantine after a change
--- of servers, or HORIZON. Never delete a row, never lower NEXT_WORKER_ID, FENCE or HORIZON. To
--- start afresh, use another namespace, and only if no ID of the old namespace can meet IDs of the
--- new one.
+-- ID, and one whenever FENCE rises, at a recovery, QUARANTINE, after a change of servers, or
+-- HORIZON. Never delete a row, never lower NEXT_WORKER_ID, FENCE, QUARANTINE or HORIZON. To start
+-- afresh, use another namespace, and only if no ID of the old namespace can meet IDs of the new
+-- one.
 CREATE TABLE IF NOT EXISTS WORKER_LEASE_META (
     NAMESPACE       varchar(64) NOT NULL,
     VERSION         bigint      NOT NULL,                         -- counts changes, from 1
@@ -59,7 +59,7 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE_META (
     HORIZON         bigint      NOT NULL,                         -- claims begin above this delta; raised by leasestore.Horizon
     QUARANTINE      bigint      NOT NULL,                         -- highest delta that servers before SERVER_ID may have granted and forgotten
     TOKEN           varchar(64) NOT NULL,                         -- random, of the last change
-    SERVER_ID       varchar(128) NOT NULL,                        -- the server on which FENCE is known to hold; may be ''
+    SERVER_ID       varchar(128) NOT NULL,                        -- identity of the server at the last claim; may be ''
     SCHEMA_VERSION  int         NOT NULL,                         -- of these two tables: 1
     SWAPS           bigint      NOT NULL,                         -- counts writes, so that each one changes the row
     PRIMARY KEY (NAMESPACE)

@@ -34,10 +34,12 @@ import (
 // keeps the commits that it acknowledges. A holder that was paused or suspended until its fence was
 // in the past for a minute, and its lease had expired or another process had its worker ID, may
 // issue lower IDs; so may a holder whose row was recovered, and a copy of a process. Package
-// backdate is not in use any more. The clock of the store is at most a minute ahead; etcd and files
-// have the clock of the host that calls Horizon. Generators of package cached have a MaxStaleness,
-// or the horizon stands at the beginning of their leases. An ID that was issued is not a row that
-// was committed: a transaction may still be open.
+// backdate is not in use any more. A holder that cannot reach the store has a MaxStaleness that is
+// below a minute together with the time by which its host's clock is behind the store's, and this
+// clock is not set back by minutes meanwhile. The clock of the store is at most a minute ahead;
+// etcd and files have the clock of the host that calls Horizon. Generators of package cached have a
+// MaxStaleness, or the horizon stands at the beginning of their leases. An ID that was issued is
+// not a row that was committed: a transaction may still be open.
 //
 // Horizon returns an error for a lossy store, for a namespace that was never used, while a recovery
 // is not finished, and [ErrClockSkew] when the store's clock is more than a minute ahead of this

@@ -23,8 +23,8 @@ type dialect struct {
 	conflict  bool                  // has INSERT … ON CONFLICT and RETURNING, and shows no commit before it is on disk
 	diagnose  func(error) diagnosis // classifies an error of this database
 	// look sets the identity and the clock of a server, and the settings and tables that let it
-	// forget commits. It returns errReadOnly when the server accepts no commits. It may note in the
-	// session what it has proved.
+	// forget commits. It returns errReadOnly when the server accepts no commits. It may note facts
+	// about the connection in the session.
 	look func(ctx context.Context, conn *session, group []table, status *leasestore.Status) error
 	// idle returns an error for a connection inside a transaction or without autocommit. On
 	// PostgreSQL it also returns errReadOnly for a standby. It may note in the session that the

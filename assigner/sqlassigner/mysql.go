@@ -47,8 +47,8 @@ func mysqlDialect(logger *slog.Logger) dialect {
 	}
 }
 
-// A mysqlServer holds what a store has learned about its server. Any number of goroutines may use it
-// at once.
+// A mysqlServer holds facts about the server of a store. Any number of goroutines may use it at
+// once.
 type mysqlServer struct {
 	logger    *slog.Logger
 	variables atomic.Pointer[[]string] // that the server has
@@ -122,8 +122,8 @@ func (m *mysqlServer) look(ctx context.Context, conn *session, group []table, st
 	return mysqlLook{known, group, rest[:2*len(group)], rest[2*len(group)].String, rest[2*len(group)+1].String}.judge(conn, status)
 }
 
-// mysqlKeyColumn returns an expression for a column of a primary key. GROUP_CONCAT would depend on a
-// variable of the server.
+// mysqlKeyColumn returns an expression for a column of a primary key. GROUP_CONCAT would depend on
+// a variable of the server.
 func mysqlKeyColumn(n int) string {
 	return fmt.Sprintf("MAX(CASE SEQ_IN_INDEX WHEN %d THEN CONCAT(UPPER(COLUMN_NAME), COALESCE(CONCAT('(', SUB_PART, ')'), '')) END)", n)
 }
@@ -149,7 +149,7 @@ type mysqlLook struct {
 	clock       string // microseconds since 1970
 }
 
-// judge sets the status, and notes in the session what the look has proved about its connection.
+// judge sets the status, and notes facts about the connection in the session.
 func (l mysqlLook) judge(conn *session, status *leasestore.Status) error {
 	inside, isMariaDB := l.known["in_transaction"]
 	if err := mysqlCommits(conn, l.known["autocommit"], inside, isMariaDB); err != nil {
@@ -202,11 +202,11 @@ func mysqlCommits(conn *session, autocommit, inside string, isMariaDB bool) erro
 	return nil
 }
 
-// mysqlIdle proves that a connection commits each statement and is outside any transaction, unless a
-// look has. MySQL has no variable for that, but inside a transaction it rejects setting the
+// mysqlIdle proves that a connection commits each statement and is outside any transaction, unless
+// a look has. MySQL has no variable for that, but inside a transaction it rejects setting the
 // isolation level of the next one. mysqlIdle sets the session's own level, which changes nothing.
-// MySQL, unlike MariaDB, does not open a TEMPORARY table twice in a statement, so the same statement
-// proves that each table of the group is permanent.
+// MySQL, unlike MariaDB, does not open a TEMPORARY table twice in a statement, so the same
+// statement proves that each table of the group is permanent.
 func mysqlIdle(ctx context.Context, conn *session, group []table) error {
 	if !conn.commits {
 		row := conn.QueryRowxContext(ctx, "SELECT @@session.autocommit /*M!, @@in_transaction */")

@@ -11,8 +11,8 @@ import (
 )
 
 // mysqlErrors are the errors of MySQL 9.7 and MariaDB 11.8 that a statement of this package may
-// meet, out of all 1,632 that MySQL sends to clients. An error that is not here is not repeated, and
-// its statement may have taken effect.
+// meet, out of all 1,632 that MySQL sends to clients. An error that is not here is not repeated,
+// and its statement may have taken effect.
 var mysqlErrors = join(map[*diagnosis][]uint16{
 	// The statement was rolled back or has not begun, and may succeed later.
 	&collision: {

@@ -112,8 +112,8 @@ func diagnosePostgres(err error) diagnosis {
 	return d
 }
 
-// A postgresServer holds what a store has learned about its server. Any number of goroutines may use
-// it at once.
+// A postgresServer holds a fact about the server of a store: the user may not call the functions of
+// its identity. Any number of goroutines may use it at once.
 type postgresServer struct{ anonymous atomic.Bool }
 
 // postgresIdentity selects the system identifier, which initdb has set, and the timeline, which

@@ -17,12 +17,12 @@ import (
 	"github.com/uidring/uidring/internal/storecall"
 )
 
-// A session is one connection, and what has been proved about it. Each call of a store has one. The
-// calls of a renewal, a claim or a release share one, see [storecall.Operation]: no other goroutine
-// uses the connection meanwhile, so these facts are proved once:
+// A session is one connection, with the facts that are proved about it. Each call of a store has
+// one. The calls of a renewal, a claim or a release share one, see [storecall.Operation]: no other
+// goroutine uses the connection meanwhile, so these facts are proved once:
 //
-//   - It is outside any transaction, and each statement commits. Other connections would not see the
-//     changes of a transaction, which its end might undo. The transaction stays open, since it
+//   - It is outside any transaction, and each statement commits. Other connections would not see
+//     the changes of a transaction, which its end might undo. The transaction stays open, since it
 //     belongs to the caller.
 //   - No temporary table hides a table of the store.
 //
@@ -176,9 +176,9 @@ const (
 	longestPause = time.Second
 )
 
-// retry calls call until it succeeds, returns a permanent error, or ctx ends. It returns the
-// number of calls and the error of the last one. Between two calls it waits with exponential
-// backoff and jitter, so that processes that collided once do not collide again.
+// retry calls call until it succeeds, returns a permanent error, or ctx ends. It returns the number
+// of calls and the error of the last one. Between two calls it waits with exponential backoff and
+// jitter, so that processes that collided once do not collide again.
 func retry(ctx context.Context, call func() error, passes func(error) bool) (tries int, err error) {
 	pause := firstPause
 	var cause error

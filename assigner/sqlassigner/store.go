@@ -128,10 +128,10 @@ func each(ctx context.Context, conn *session, query string, args []any, scan fun
 
 // sql translates a statement into the dialect, with the database's table names: ? stands for a
 // value, {now} for the time of a timestamp column of WORKER_NODE, {today} for its date, {utc} for
-// the time of our own columns, {later} for that time and a value of microseconds; {expires}
-// reads the column EXPIRES_AT as microseconds since 1970; {folded} is the
-// column NAMESPACE in lower case; {key} after a table makes the statement use its primary key, and {unlocked} after
-// a query skips rows that other sessions have locked.
+// the time of our own columns, {later} for that time and a value of microseconds; {expires} reads
+// the column EXPIRES_AT as microseconds since 1970; {folded} is the column NAMESPACE in lower case;
+// {key} after a table makes the statement use its primary key, and {unlocked} after a query skips
+// rows that other sessions have locked.
 func (s *store) sql(text string) string {
 	return s.db.Rebind(s.dialect.times.Replace(inSchema.ReplaceAllStringFunc(text, s.full)))
 }

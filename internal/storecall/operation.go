@@ -63,8 +63,8 @@ func Take(ctx context.Context, store any) io.Closer {
 	return kept
 }
 
-// Keep leaves a connection for the next call of the store in the operation of ctx. It closes the
-// connection if there is none, and the one that it replaces.
+// Keep leaves a connection for the next call of the store in the operation of ctx. Without an
+// operation it closes the connection.
 func Keep(ctx context.Context, store any, connection io.Closer) {
 	o, ok := ctx.Value(operationKey{}).(*operation)
 	if !ok {
@@ -73,11 +73,9 @@ func Keep(ctx context.Context, store any, connection io.Closer) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if kept, ok := o.kept[store]; ok {
-		_ = kept.Close()
-	}
-	if o.kept[store] = connection; o.ended {
+	if _, another := o.kept[store]; another || o.ended { // two calls at once, or a late one
 		_ = connection.Close()
-		delete(o.kept, store)
+		return
 	}
+	o.kept[store] = connection
 }
