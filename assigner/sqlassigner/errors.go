@@ -107,7 +107,7 @@ var (
 		"or start fewer processes at once, with fewer connections each"}
 	readOnly = diagnosis{sentinel: leasestore.ErrNotDurable, passes: true, undone: true,
 		advice: "use the address of the primary"}
-	noLogin = diagnosis{sentinel: ErrAccessDenied, advice: "check user and password, and whether the user must connect with TLS or from another host"}
+	noLogin = diagnosis{sentinel: ErrAccessDenied, advice: "check user and password, and whether the user may connect from this host, or must with TLS"}
 	noRight = diagnosis{sentinel: ErrAccessDenied,
 		advice: "the user needs SELECT, INSERT and UPDATE on the tables of schema/, and CREATE to make a missing one"}
 	noRightOfSchema   = diagnosis{sentinel: ErrAccessDenied, advice: noRight.advice + " (GRANT CREATE ON SCHEMA)"}
