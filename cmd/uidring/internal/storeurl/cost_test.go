@@ -1,0 +1,116 @@
+package storeurl_test
+
+import (
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/internal/test/testserver"
+	"github.com/uidring/uidring/schema"
+)
+
+// A meter counts the round trips and the bytes between clients and a server. A round trip begins
+// when a client sends after the server has.
+type meter struct {
+	mu           sync.Mutex
+	trips, bytes int
+}
+
+func (m *meter) read() (trips, bytes int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.trips, m.bytes
+}
+
+// listen passes connections on to a server, and returns its address.
+func (m *meter) listen(t *testing.T, server string) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	testkit.Close(t, l, err)
+	go func() {
+		for {
+			client, err := l.Accept()
+			if err != nil {
+				return
+			}
+			upstream, err := net.Dial("tcp", server)
+			if err != nil {
+				client.Close()
+				continue
+			}
+			sent := false // the client was the last to send
+			pass := func(to, from net.Conn, request bool) {
+				defer to.Close()
+				for buffer := make([]byte, 1<<16); ; {
+					n, err := from.Read(buffer)
+					if err != nil {
+						return
+					}
+					m.mu.Lock()
+					if m.bytes += n; request && !sent {
+						m.trips++
+					}
+					sent = request
+					m.mu.Unlock()
+					if _, err := to.Write(buffer[:n]); err != nil {
+						return
+					}
+				}
+			}
+			go pass(upstream, client, true)
+			go pass(client, upstream, false)
+		}
+	}()
+	return l.Addr().String()
+}
+
+// docs/IDENTITY.md has the figures, of the second start. A store may send a few messages more at
+// any time, to keep its connection.
+func TestRoundTripsOfALease(t *testing.T) {
+	const more = 3
+	for name, c := range map[string]struct {
+		start                 func(*testing.T) (*testserver.Server, func(string) string)
+		claim, renewal, close int
+	}{
+		"MariaDB": {mariaDB, 12, 4, 4}, "MySQL": {mySQL, 12, 4, 4}, "etcd": {etcd, 15, 10, 6}, "ZooKeeper": {zooKeeper, 14, 5, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, urlWith := c.start(t)
+			var m meter
+			s := open(t, strings.ReplaceAll(urlWith(password), server.Addr(), m.listen(t, server.Addr())), "orders")
+			_, err := s.Create(t.Context(), schema.Leases)
+			testkit.Must(t, err)
+			for try := range 2 {
+				var l assigner.Lease
+				for _, step := range []struct {
+					name string
+					most int
+					run  func() error
+				}{
+					{"start", c.claim, func() (err error) {
+						l, err = assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+						return err
+					}},
+					{"renewal", c.renewal, func() error {
+						_, err := l.Renew(t.Context(), assigner.Use{Used: assignertest.Domain().Now()})
+						return err
+					}},
+					{"close", c.close, func() error { return l.End(t.Context(), assigner.Ending{Released: true}) }},
+				} {
+					trips, bytes := m.read()
+					err := step.run()
+					nowTrips, nowBytes := m.read()
+					testkit.Must(t, err)
+					t.Logf("%s: %d round trips, %d bytes", step.name, nowTrips-trips, nowBytes-bytes)
+					if try > 0 && nowTrips-trips > step.most+more {
+						t.Errorf("%s: %d round trips, want %d", step.name, nowTrips-trips, step.most)
+					}
+				}
+			}
+		})
+	}
+}
