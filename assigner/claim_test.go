@@ -188,7 +188,7 @@ func TestAssignPrefersTheRowThatCanBeUsedFirst(t *testing.T) {
 		"runs ahead at will: the nearer row, not a new one":      {leased, []int64{1070, 1031}, fresh, math.MaxInt64, 1},
 		"all are given out: the shortest wait":                   {leased, []int64{1400, 1302, 1301, 1400}, used, 0, 2},
 		"after a failover: a row of the present server":          {leased, []int64{-1, 1000}, fresh, 0, 1},
-		"after a failover: the shortest wait":                    {leased, []int64{-1, 1352, 1351}, fresh, 0, 0},
+		"after a failover: the shortest wait":                    {leased, []int64{-1, 1352}, fresh, 0, 0},
 		"all are given out: a wait below the bound":              {leased, []int64{-1, 1302, -1, 1301}, used, 0, 3},
 		"a new one before a wait, by Auto":                       {auto, []int64{1000, 1001}, fresh, 0, 2},
 		"Auto, all are given out: a row in the past":             {auto, []int64{1300, 1000, 1301, 1302}, used, 0, 1},

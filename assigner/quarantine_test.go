@@ -206,3 +206,32 @@ func TestQuarantineTellsItsTime(t *testing.T) {
 		wantRetry(t, err, time.Duration(15+1+2*60-passed)*time.Second)
 	}
 }
+
+// A lossy store quarantines each claim for longer than any row is ahead of the clock, so the claim
+// saves new worker IDs, also of a generator that does not run ahead.
+func TestClaimOnALossyStorePrefersARow(t *testing.T) {
+	s := newMemStore()
+	s.pin(1)
+	s.status.Lossy = true
+	s.rows[0] = free(0, memStart+20)
+	d := memDomain()
+	d.MaxAhead = 0
+	for _, order := range orders {
+		a := leased(s).(*leaser)
+		a.shuffle = order
+		_, err := a.Assign(t.Context(), d)
+		wantError(t, err, ErrQuarantined, "worker 0 ")
+		s.rows[0] = free(0, memStart+20)
+	}
+}
+
+// A bound is no reason to wait for if all worker IDs are held.
+func TestWorkerIDsThatAreUsedUpAreNoQuarantine(t *testing.T) {
+	s := newMemStore()
+	s.pin(4)
+	s.status.Identity, s.meta.Identity, s.meta.Quarantine = "B", "B", memStart+1000
+	for worker := range int64(4) {
+		s.rows[worker] = held(worker, 900, "other", memStart+10)
+	}
+	refused(t, leased(s), ErrWorkersExhausted)
+}
