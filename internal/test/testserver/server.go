@@ -131,6 +131,18 @@ func (s *Server) Kill9() {
 	}
 }
 
+// Freeze stops the process of the server, as a paused virtual machine would. Linux only.
+func (s *Server) Freeze() {
+	s.t.Helper()
+	testkit.Must(s.t, s.proc.Pause())
+}
+
+// Wake lets a frozen server go on.
+func (s *Server) Wake() {
+	s.t.Helper()
+	testkit.Must(s.t, s.proc.Continue())
+}
+
 // Stop ends the server in order, without waiting for its clients.
 func (s *Server) Stop() {
 	s.t.Helper()
