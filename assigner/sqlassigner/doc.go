@@ -64,7 +64,8 @@
 //     it super_read_only; transactions are not read-only; no replication from another server is
 //     running, which MySQL shows only to users with SELECT on
 //     performance_schema.replication_applier_status; wsrep_on is off, since Galera may lose
-//     acknowledged writes.
+//     acknowledged writes; group_replication_single_primary_mode is on in a group of Group
+//     Replication, since a claim may read stale rows on a second primary.
 //   - PostgreSQL: synchronous_commit is not off; fsync is on; the tables are ordinary permanent
 //     tables, not views, partitioned, foreign or UNLOGGED tables; the server is not in recovery and
 //     transactions are not read-only.

@@ -53,12 +53,13 @@ type mysqlServer struct {
 	logger    *slog.Logger
 	variables atomic.Pointer[[]string] // that the server has
 	blind     atomic.Bool              // the user may not see replication
+	alone     atomic.Bool              // the user may not see the group
 }
 
 // mysqlVariables are read by each look, unless the server lacks them. Only MariaDB has
 // in_transaction.
 const mysqlVariables = "'autocommit', 'in_transaction', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'read_only', " +
-	"'tx_read_only', 'transaction_read_only', 'server_id', 'server_uuid', 'gtid_slave_pos', 'wsrep_on'"
+	"'tx_read_only', 'transaction_read_only', 'server_id', 'server_uuid', 'gtid_slave_pos', 'wsrep_on', " + groupVariables
 
 // learn asks the server for the names of its variables.
 func (m *mysqlServer) learn(ctx context.Context, conn *session) (names []string, err error) {
@@ -94,7 +95,8 @@ func (m *mysqlServer) look(ctx context.Context, conn *session, group []table, st
 			"(SELECT CONCAT_WS(', ', "+mysqlKeyColumn(1)+", "+mysqlKeyColumn(2)+", "+mysqlKeyColumn(3)+") FROM information_schema.STATISTICS"+
 				where+" AND INDEX_NAME = 'PRIMARY')")
 	}
-	columns = append(columns, m.replication(slices.Contains(names, "in_transaction")), "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))")
+	columns = append(columns, m.replication(slices.Contains(names, "in_transaction")), m.member(names),
+		"TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))")
 	values := make([]sql.NullString, len(columns))
 	fields := make([]any, len(columns))
 	for i := range values {
@@ -102,6 +104,8 @@ func (m *mysqlServer) look(ctx context.Context, conn *session, group []table, st
 	}
 	err = conn.QueryRowxContext(ctx, "SELECT "+strings.Join(columns, ", ")).Scan(fields...)
 	switch d := diagnoseMySQL(err); {
+	case (d.sentinel == ErrAccessDenied || d.sentinel == ErrTableMissing) && m.leavesGroup(ctx, err):
+		return m.look(ctx, conn, group, status)
 	case d.sentinel == ErrAccessDenied && m.blind.CompareAndSwap(false, true):
 		m.logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: cannot see whether the server applies writes of another server",
 			slog.String("remedy", "GRANT SELECT ON performance_schema.replication_applier_status to the user"), slog.Any("error", err))
@@ -119,7 +123,7 @@ func (m *mysqlServer) look(ctx context.Context, conn *session, group []table, st
 		known[name] = values[i].String
 	}
 	rest := values[len(names):]
-	return mysqlLook{known, group, rest[:2*len(group)], rest[2*len(group)].String, rest[2*len(group)+1].String}.judge(conn, status)
+	return mysqlLook{known, group, rest[:2*len(group)], rest[2*len(group)].String, rest[2*len(group)+1], rest[2*len(group)+2].String}.judge(conn, status)
 }
 
 // mysqlKeyColumn returns an expression for a column of a primary key. GROUP_CONCAT would depend on
@@ -146,7 +150,8 @@ type mysqlLook struct {
 	group       []table
 	tables      []sql.NullString // the engine and the primary key of each
 	replicating string
-	clock       string // microseconds since 1970
+	member      sql.NullString // of Group Replication, see mysqlServer.member
+	clock       string         // microseconds since 1970
 }
 
 // judge sets the status, and notes facts about the connection in the session.
@@ -182,7 +187,14 @@ func (l mysqlLook) judge(conn *session, status *leasestore.Status) error {
 		status.Faults = append(status.Faults, fmt.Sprintf("running replication threads (%s=%s; allowed: 0; after a promotion: STOP %s; in a ring of primaries: "+
 			"accept the risk only if all processes write to one of them)", name, l.replicating, statement))
 	}
-	status.Identity = mysqlIdentity(l.known, replicates)
+	group, fault, err := mysqlGroup(l.known, l.member)
+	if err != nil {
+		return err
+	}
+	if fault != "" {
+		status.Faults = append(status.Faults, fault)
+	}
+	status.Identity = cmp.Or(group, mysqlIdentity(l.known, replicates))
 	clock, err := strconv.ParseInt(l.clock, 10, 64)
 	status.Now = time.UnixMicro(clock).UTC()
 	return err

@@ -1,0 +1,70 @@
+package sqlassigner
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+)
+
+// groupVariables are the variables of Group Replication that each look reads. A server without the
+// plugin lacks them.
+const groupVariables = "'group_replication_group_name', 'group_replication_single_primary_mode', 'group_replication_consistency'"
+
+// member returns an expression for the state, role and view of this member, or NULL. Versions
+// before 8.0.14 lack the consistency, and with it the guarantee of mysqlGroup.
+func (m *mysqlServer) member(names []string) string {
+	if !slices.Contains(names, "group_replication_consistency") || m.alone.Load() {
+		return "NULL"
+	}
+	return "(SELECT CONCAT_WS(' ', MEMBER_STATE, MEMBER_ROLE, VIEW_ID) FROM performance_schema.replication_group_members LEFT JOIN " +
+		"performance_schema.replication_group_member_stats USING (CHANNEL_NAME, MEMBER_ID) WHERE MEMBER_ID = @@server_uuid)"
+}
+
+// leavesGroup reports whether a look was denied for lack of the rights to see the group, at the
+// first time. Later looks do without the group.
+func (m *mysqlServer) leavesGroup(ctx context.Context, err error) bool {
+	if !strings.Contains(err.Error(), "replication_group_member") || !m.alone.CompareAndSwap(false, true) {
+		return false
+	}
+	m.logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: cannot see the group of Group Replication, so each change of the primary starts a quarantine",
+		slog.String("remedy", "GRANT SELECT ON performance_schema.replication_group_members and "+
+			"performance_schema.replication_group_member_stats to the user"), slog.Any("error", err))
+	return true
+}
+
+// mysqlGroup returns the identity of the group that this server is the primary of, or "" if the
+// server_uuid is the identity. A commit that a primary has acknowledged has reached a majority, so
+// a change of the primary loses none. The number at the start of VIEW_ID stays until the group is
+// bootstrapped anew, for which its members may have lost commits.
+//
+// A claim writes its row and the counters, and Group Replication rejects a write that is based on
+// stale rows. But a claim only reads the fence, quarantine and horizon of the namespace. Under
+// EVENTUAL a new primary answers such a read before it has applied all changes of the old one, so
+// the group is no identity there. The other levels make the read wait.
+//
+// With several primaries the read may be stale at any time, and so may the rows that Horizon and
+// Recover list: two transactions that read the changes of each other too late both commit. That is
+// a fault.
+func mysqlGroup(known map[string]string, member sql.NullString) (identity, fault string, err error) {
+	state, rest, _ := strings.Cut(member.String, " ")
+	role, view, _ := strings.Cut(rest, " ")
+	number, _, begun := strings.Cut(view, ":")
+	const mode = "group_replication_single_primary_mode"
+	single, isMember := known[mode]
+	switch {
+	case !isMember || known["group_replication_group_name"] == "" || state == "OFFLINE":
+		return "", "", nil
+	case !isOn(single):
+		return "", mode + "=OFF (allowed: ON)", nil
+	case !member.Valid:
+		return "", "", nil
+	case state != "ONLINE" || role != "PRIMARY" || !begun:
+		return "", "", fmt.Errorf("%w (Group Replication: %s)", errReadOnly, strings.TrimSpace(state+" "+role))
+	case strings.EqualFold(known["group_replication_consistency"], "EVENTUAL"):
+		return "", "", nil
+	}
+	return "group " + known["group_replication_group_name"] + " of view " + number, "", nil
+}
