@@ -1,0 +1,332 @@
+package sqlassigner_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/storetest"
+	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/internal/test/testserver"
+)
+
+// A group is a group of Group Replication with a single primary. Its handles connect to the server
+// that is the primary at the time, as through a router.
+type group struct {
+	servers []*testserver.Server
+	handles []*sqlx.DB // one for each server
+	network string
+	primary atomic.Int64
+}
+
+var groups atomic.Int64
+
+func newGroup(t *testing.T, n int, args ...string) *group {
+	g := &group{servers: testserver.MySQLGroup(t, n, args...), network: fmt.Sprint("primary", groups.Add(1))}
+	mysql.RegisterDialContext(g.network, func(ctx context.Context, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", g.servers[g.primary.Load()].Addr())
+	})
+	for _, s := range g.servers {
+		g.handles = append(g.handles, openMySQL(t, s.DSN()+"?timeout=1s&readTimeout=1s"))
+	}
+	g.await(t, n)
+	return g
+}
+
+// members counts the members of the group that are online, as its primary sees them.
+func members(db *sqlx.DB) (n int) {
+	_ = db.Get(&n, "SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE MEMBER_STATE = 'ONLINE' AND EXISTS (SELECT 1 FROM "+
+		"performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid AND MEMBER_ROLE = 'PRIMARY') AND NOT @@super_read_only")
+	return n
+}
+
+// await waits until the group has a primary and n members. A server that wakes up may report itself
+// as a second primary.
+func (g *group) await(t *testing.T, n int) {
+	t.Helper()
+	testkit.Until(t, fmt.Sprintf("a group of %d", n), func() bool {
+		primaries := 0
+		for i, db := range g.handles {
+			switch members(db) {
+			case 0:
+				continue
+			case n:
+				g.primary.Store(int64(i))
+				primaries++
+			default:
+				return false
+			}
+		}
+		return primaries == 1
+	})
+}
+
+// open returns a handle that connects to the primary.
+func (g *group) open(t *testing.T, params string) *sqlx.DB {
+	t.Helper()
+	return openMySQL(t, "root@"+g.network+"(group)/uidring"+params)
+}
+
+// turn makes the next server the primary.
+func (g *group) turn(t *testing.T) {
+	t.Helper()
+	next := (g.primary.Load() + 1) % int64(len(g.servers))
+	uuid := storetest.Get[string](t, g.handles[next], "SELECT @@server_uuid")
+	var answer string
+	testkit.Must(t, g.handles[g.primary.Load()].Get(&answer, "SELECT group_replication_set_as_primary('"+uuid+"')"))
+	g.primary.Store(next)
+}
+
+func TestGroupReplication(t *testing.T) {
+	t.Parallel()
+	g := newGroup(t, 3)
+	db := g.open(t, "")
+	storetest.Apply(t, db)
+	for _, tt := range []struct {
+		name string
+		test func(*testing.T, *group)
+	}{
+		{"TheGroupIsTheIdentity", groupIdentity},
+		{"NoIDIsLostWhileThePrimaryMoves", primaryMoves},
+		{"FrozenPrimaryGrantsNothing", frozenPrimary},
+		{"NewPrimaryWithABacklog", backlog},
+		{"AGroupThatIsMadeAnewIsQuarantined", madeAnew},
+	} {
+		t.Run(tt.name, func(t *testing.T) { tt.test(t, g) })
+	}
+}
+
+// groupIdentity turns the primary at each level of consistency. Under EVENTUAL, and without the
+// rights to see the group, each server has an identity of its own.
+func groupIdentity(t *testing.T, g *group) {
+	admin := g.open(t, "")
+	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'", "GRANT ALL ON uidring.* TO ids@'127.0.0.1'",
+		"GRANT SELECT ON performance_schema.replication_applier_status TO ids@'127.0.0.1'",
+		"GRANT SELECT ON performance_schema.replication_group_members TO ids@'127.0.0.1'")
+	dsn := func(params string) string { return "ids:hunter2@" + g.network + "(group)/uidring" + params }
+	uuid := func() string { return storetest.Get[string](t, g.handles[g.primary.Load()], "SELECT @@server_uuid") }
+	var log testkit.Recorder
+	status, err := sqlassigner.LeaseStore(openMySQL(t, dsn("")), "orders", sqlassigner.Config{Logger: log.TextLogger()}).Status(t.Context())
+	if text := strings.Join(log.Read(), " "); status.Identity != uuid() || err != nil || !strings.Contains(text, "GRANT SELECT ON performance_schema.replication_group_members") {
+		t.Errorf("identity %q without the rights to see the group, %v, log %q; want the server_uuid and the rights", status.Identity, err, text)
+	}
+	storetest.Exec(t, admin, "GRANT SELECT ON performance_schema.replication_group_member_stats TO ids@'127.0.0.1'")
+
+	want := storetest.Identity(t, openMySQL(t, dsn("")))
+	name, _, _ := strings.Cut(strings.TrimPrefix(want, "group "), " of view ")
+	if name != storetest.Get[string](t, admin, "SELECT @@group_replication_group_name") {
+		t.Errorf("identity %q, want the name of the group in it", want)
+	}
+	for _, level := range []string{"BEFORE_ON_PRIMARY_FAILOVER", "BEFORE", "AFTER", "BEFORE_AND_AFTER"} {
+		db := openMySQL(t, dsn("?group_replication_consistency=%27"+level+"%27"))
+		l := storetest.Assign(t, storetest.Leased(db))
+		g.turn(t)
+		storetest.Renew(t, l)
+		storetest.Assign(t, storetest.Leased(db))
+		if id := storetest.Identity(t, db); id != want {
+			t.Errorf("identity %q under %s after a change of the primary, was %q", id, level, want)
+		}
+	}
+	eventual := openMySQL(t, dsn("?group_replication_consistency=%27EVENTUAL%27"))
+	if id := storetest.Identity(t, eventual); id != uuid() {
+		t.Errorf("identity %q under EVENTUAL, want the server_uuid", id)
+	}
+	_, err = assigner.Leased(sqlassigner.LeaseStore(g.open(t, "?group_replication_consistency=%27EVENTUAL%27"), "orders", sqlassigner.Config{}),
+		assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	testkit.Must(t, err)
+	g.turn(t)
+	_, err = assigner.Leased(sqlassigner.LeaseStore(eventual, "orders", sqlassigner.Config{}), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
+	if !errors.Is(err, assigner.ErrQuarantined) {
+		t.Errorf("a start under EVENTUAL after a change of the primary: %v, want %v", err, assigner.ErrQuarantined)
+	}
+}
+
+// A usedRange is a range of deltas that a holder of a worker ID may have used.
+type usedRange struct{ worker, first, last int64 }
+
+// primaryMoves has processes start, renew and stop, or crash, while the primary moves.
+func primaryMoves(t *testing.T, g *group) {
+	const processes, moves = 8, 10
+	var mu sync.Mutex
+	var used []usedRange
+	var starts, renewals, failures atomic.Int64
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	for range processes {
+		db := g.open(t, "")
+		wg.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				l, err := storetest.TryAssign(t, storetest.Leased(db), 5*time.Second)
+				if err != nil {
+					failures.Add(1)
+					if errors.Is(err, assigner.ErrQuarantined) {
+						t.Errorf("Assign: %v", err)
+					}
+					continue
+				}
+				starts.Add(1)
+				last := l.Grant().First
+				for range rand.IntN(6) {
+					last = min(last+1, l.Grant().Limit)
+					if err := storetest.Extend(t.Context(), l, last, last+1); err == nil {
+						renewals.Add(1)
+					} else {
+						failures.Add(1)
+					}
+				}
+				if released := rand.IntN(3) > 0; !released || l.End(t.Context(), assigner.Ending{Released: true, Used: last}) != nil {
+					last = l.Grant().Limit
+				}
+				mu.Lock()
+				used = append(used, usedRange{l.Grant().WorkerID, l.Grant().First, last})
+				mu.Unlock()
+			}
+		})
+	}
+	for range moves {
+		g.turn(t)
+		time.Sleep(200 * time.Millisecond)
+	}
+	close(done)
+	wg.Wait()
+	slices.SortFunc(used, func(a, b usedRange) int {
+		return cmp.Or(cmp.Compare(a.worker, b.worker), cmp.Compare(a.first, b.first))
+	})
+	for i := range used[1:] {
+		if a, b := used[i], used[i+1]; a.worker == b.worker && b.first <= a.last {
+			t.Errorf("worker %d has granted the deltas %d to %d and %d to %d", a.worker, a.first, a.last, b.first, b.last)
+		}
+	}
+	t.Logf("%d starts, %d renewals, %d failures", starts.Load(), renewals.Load(), failures.Load())
+	if starts.Load() < processes || renewals.Load() < processes {
+		t.Errorf("%d starts and %d renewals, want more", starts.Load(), renewals.Load())
+	}
+}
+
+// frozenPrimary has the group replace a frozen primary. When that wakes up, it believes for a
+// moment that it is the primary.
+func frozenPrimary(t *testing.T, g *group) {
+	old := g.servers[g.primary.Load()]
+	direct := openMySQL(t, old.DSN())
+	direct.SetMaxOpenConns(1)
+	before := storetest.Identity(t, direct)
+	l := storetest.Assign(t, storetest.Leased(direct))
+	old.Freeze()
+	g.await(t, 2)
+	db := g.open(t, "")
+	other := storetest.Assign(t, storetest.Leased(db))
+	if id := storetest.Identity(t, db); id != before {
+		t.Errorf("identity %q of the next primary, was %q", id, before)
+	}
+	old.Wake()
+	limit, tries := l.Grant().Limit, 0
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); tries++ {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		if err := storetest.Extend(ctx, l, 1, l.Grant().Limit+1); err == nil || l.Grant().Limit != limit {
+			t.Fatalf("a renewal on a primary that was replaced: %v, limit %d, was %d", err, l.Grant().Limit, limit)
+		}
+		if l, err := storetest.Leased(direct).Assign(ctx, assignertest.Domain()); err == nil {
+			t.Fatalf("a start on a primary that was replaced: %+v", l.Grant())
+		}
+		cancel()
+	}
+	t.Logf("%d tries", tries)
+	storetest.Renew(t, other)
+	g.await(t, 3) // it joins again
+}
+
+// backlog kills the primary while the other servers have yet to apply its last change. One of them
+// becomes the primary. Its reads wait for the change, except under EVENTUAL.
+func backlog(t *testing.T, g *group) {
+	db, old := g.open(t, ""), g.primary.Load()
+	l := storetest.Assign(t, storetest.Leased(db))
+	var locks []*sqlx.DB
+	for i, s := range g.servers {
+		if int64(i) != old {
+			locks = append(locks, storetest.Session(t, openMySQL(t, s.DSN()), "LOCK TABLES WORKER_LEASE_META READ"))
+		}
+	}
+	store := storetest.LeaseStore(db)
+	_, err := leasestore.Horizon(t.Context(), store)
+	testkit.Must(t, err)
+	meta, err := store.LoadMeta(t.Context())
+	testkit.Must(t, err)
+	g.servers[old].Kill9()
+	testkit.Until(t, "another primary", func() bool {
+		next := slices.IndexFunc(g.handles, func(db *sqlx.DB) (is bool) {
+			_ = db.Get(&is, "SELECT COUNT(*) FROM performance_schema.replication_group_members WHERE MEMBER_ID = @@server_uuid AND MEMBER_ROLE = 'PRIMARY'")
+			return is
+		})
+		g.primary.Store(int64(max(next, 0)))
+		return next >= 0
+	})
+	for level, waits := range map[string]bool{"EVENTUAL": false, "BEFORE_ON_PRIMARY_FAILOVER": true, "BEFORE": true, "AFTER": true, "BEFORE_AND_AFTER": true} {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		m, err := storetest.LeaseStore(g.open(t, "?group_replication_consistency=%27"+level+"%27")).LoadMeta(ctx)
+		cancel()
+		if (err != nil) != waits {
+			t.Errorf("under %s a new primary with a backlog returns the horizon %d, %v; it was %d", level, m.Horizon, err, meta.Horizon)
+		}
+	}
+	for _, l := range locks {
+		_ = l.Close() // the new primary may have ended the session
+	}
+	if m, err := store.LoadMeta(t.Context()); m != meta || err != nil {
+		t.Errorf("%+v, %v; want %+v", m, err, meta)
+	}
+	storetest.Renew(t, l)
+	storetest.Assign(t, storetest.Leased(db))
+}
+
+// madeAnew has all servers crash. The group that one of them makes may lack commits. When that
+// server leaves it, it keeps the name of the group.
+func madeAnew(t *testing.T, g *group) {
+	before := storetest.Identity(t, g.open(t, ""))
+	for _, s := range g.servers {
+		s.Kill9()
+	}
+	g.servers[0].Bootstrap()
+	g.await(t, 1)
+	db := g.open(t, "")
+	after := storetest.Identity(t, db)
+	_, err := storetest.Leased(db).Assign(t.Context(), assignertest.Domain())
+	storetest.WantError(t, err, assigner.ErrQuarantined, fmt.Sprintf("now %q", after))
+	if name, _, _ := strings.Cut(before, " of view "); after == before || !strings.HasPrefix(after, name+" of view ") {
+		t.Errorf("identity %q after %q, want the same name and another view", after, before)
+	}
+	storetest.Exec(t, openMySQL(t, g.servers[0].DSN()), "STOP GROUP_REPLICATION", "SET GLOBAL read_only = OFF")
+	if id, uuid := storetest.Identity(t, db), storetest.Get[string](t, db, "SELECT @@server_uuid"); id != uuid {
+		t.Errorf("identity %q outside the group, want the server_uuid %q", id, uuid)
+	}
+}
+
+// With several primaries, of a claim and Horizon at once each may miss the change of the other: a
+// claim was granted deltas below the horizon.
+func TestGroupOfSeveralPrimariesIsRefused(t *testing.T) {
+	s := testserver.MySQLGroup(t, 1, "--group-replication-single-primary-mode=OFF")[0]
+	db := openMySQL(t, s.DSN())
+	testkit.Until(t, "the group", func() bool { return members(db) == 1 })
+	storetest.Apply(t, db)
+	storetest.CheckUndurable(t, db, "group_replication_single_primary_mode=OFF (allowed: ON)")
+}
