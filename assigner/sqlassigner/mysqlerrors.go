@@ -30,7 +30,8 @@ var mysqlErrors = join(map[*diagnosis][]uint16{
 		1047, 1053, 1079, 1152, 1927, 3032, 3169, 4031, // not ready, shutting down, offline, connection ended
 		1180, 1181, 1317, 3100, // commit, rollback, interrupted, Group Replication cannot commit: others may have the change
 	},
-	&noConnection: {1040, 1129, 1203, 1226, 4081, 4082}, // too many connections, host blocked for failed ones, limit of the user
+	&noConnection: {1040, 1129, 1203, 4081, 4082}, // too many connections, host blocked for failed ones
+	&userLimit:    {1226},
 	// They need a change of the server or of the address.
 	&noRightOrDatabase: {1044},
 	&noLogin:           {1045, 1130, 1698, 1873}, // password, host, plugin
@@ -53,7 +54,8 @@ var (
 	// The pool drops the connection.
 	locked = diagnosis{sentinel: leasestore.ErrNotDurable, passes: true, undone: true,
 		advice: "the handle gave a connection with LOCK TABLES: UNLOCK TABLES before it goes back to the pool"}
-	noTLS = diagnosis{sentinel: ErrAccessDenied, advice: "the server requires TLS: add tls=true to the DSN, or a Config with TLS"}
+	userLimit = diagnosis{sentinel: ErrUnreachable, passes: true, advice: "a limit of the user is reached, such as max_user_connections: ALTER USER, or start fewer processes at once"}
+	noTLS     = diagnosis{sentinel: ErrAccessDenied, advice: "the server requires TLS: add tls=true to the DSN, or a Config with TLS"}
 	// A user of 1045 may lack TLS, too.
 	expired         = diagnosis{sentinel: ErrAccessDenied, advice: "the account is locked or its password has expired: ALTER USER"}
 	mixedEngines    = diagnosis{undone: true, advice: "create all tables with ENGINE=InnoDB, as package schema has them"}
