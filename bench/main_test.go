@@ -84,15 +84,16 @@ func TestProgramRefusesWithAStatus(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"-h", 0, "usage: bench [compare | soak | report]"},
+		{"-h", 0, "usage: bench [compare | fleet | soak | report]"},
 		{"-tail", 2, "flag provided but not defined: -tail"},
-		{"tail", 2, `argument "tail", allowed: compare, soak, report, or none`},
+		{"tail", 2, `argument "tail", allowed: compare, fleet, soak, report, or none`},
 		{"-layout=1/2", 2, "layout"},
 		{"-boost-power=99", 1, "BoostPower 99"},
 		{"-layout=20/0/10/12", 1, "cached: the delta field is used up"},
 		{"-layout=30/0/0/33", 1, "worker IDs exhausted"},
 		{"-goroutines=0", 1, "-goroutines 0"},
 		{"compare -rounds=0", 1, "-rounds 0"},
+		{"fleet", 1, "and a -dsn"},
 	} {
 		r := execute(t, nil, strings.Fields(tt.args)...)
 		if r.status != tt.status || !strings.Contains(r.stderr, tt.want) || r.stdout != "" || len(r.files) > 0 {

@@ -1,0 +1,358 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/bench/internal/report"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/defaultgen"
+)
+
+// A fleet holds n leases as n processes would: each member has a generator, which renews its lease,
+// and a handle with one connection, if the server allows as many.
+type fleet struct {
+	n, few         int
+	dsn, namespace string
+	steady, window time.Duration
+	create         bool
+
+	admin   *sqlx.DB
+	pid     int // of the server, if it runs on this host
+	members []member
+	shared  []*sqlx.DB // the handles, when the server allows fewer connections than members
+	table   *report.Table
+
+	mu       sync.Mutex
+	starts   []time.Duration // of the present phase
+	failures []string        // of the present phase
+	kinds    []string        // of all phases
+	renewals atomic.Int64
+}
+
+// A member stands for a process.
+type member struct {
+	db  *sqlx.DB
+	gen *defaultgen.Generator // nil if it has not started
+}
+
+const (
+	startTimeout = 30 * time.Second // the default of package defaultgen
+	reserved     = 10               // connections that are left to others
+)
+
+// fleetLayout has 65,536 worker IDs.
+var fleetLayout = bitsalloc.Layout{DeltaBits: 31, WorkerBits: 16, SequenceBits: 16, Unit: time.Second}
+
+func fleetCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
+	f := &fleet{namespace: "fleet-" + time.Now().UTC().Format("20060102-150405.000")}
+	flags.StringVar(&f.dsn, "dsn", "", "MySQL or MariaDB with the tables of leases, as `USER:PASSWORD@tcp(HOST:PORT)/DATABASE`;\neach run adds a namespace: use a separate database")
+	flags.BoolVar(&f.create, "create", false, "create the missing tables of that database")
+	flags.IntVar(&f.n, "n", 1000, "`leases`, 1 to 65,536")
+	flags.IntVar(&f.few, "few", 16, "`leases` that end and start again at a time in the rolling restart")
+	flags.DurationVar(&f.steady, "for", time.Minute, "time of steady renewals; with the default window a lease is renewed every 45 s")
+	flags.DurationVar(&f.window, "window", 2*time.Minute, "window of a lease")
+	return func(ctx context.Context, w io.Writer) error {
+		if f.dsn == "" || f.n < 1 || f.n > 1<<fleetLayout.WorkerBits || f.few < 1 || f.steady < 0 || f.window < time.Second {
+			return fmt.Errorf("-n %d, -few %d, -for %v, -window %v; allowed: 1 to 65,536, at least 1, 0s, 1s, and a -dsn", f.n, f.few, f.steady, f.window)
+		}
+		return f.run(ctx, w, report.NewFacts(commandLine(flags)))
+	}
+}
+
+func (f *fleet) run(ctx context.Context, w io.Writer, facts report.Facts) (err error) {
+	var closeDatabase func() error
+	if f.admin, closeDatabase, err = openDatabase(ctx, f.dsn, false); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeDatabase()) }()
+	if f.create {
+		if _, err := sqlassigner.Apply(ctx, f.admin, sqlassigner.Config{}); err != nil {
+			return err
+		}
+	}
+	version, handles, err := f.share(ctx)
+	if err != nil {
+		return err
+	}
+	f.table = report.NewTable("phase", "time", "starts", "renewals", "statements", "a second", "server's CPUs", "row lock waits", "start p50", "p99", "longest", "failures")
+	all := func(do func(*member) error) func() {
+		return func() { f.each(f.n, do) }
+	}
+	for _, phase := range []struct {
+		name string
+		run  func()
+	}{
+		{"all start at once", all(func(m *member) error { return f.start(ctx, m) })},
+		{"steady", func() {
+			select {
+			case <-time.After(f.steady):
+			case <-ctx.Done():
+			}
+		}},
+		{"rolling restart", func() {
+			f.each(f.few, func(m *member) error { return errors.Join(f.stop(m), f.start(ctx, m)) })
+		}},
+		{"all close at once", all(f.stop)},
+	} {
+		err = errors.Join(err, f.phase(ctx, phase.name, phase.run))
+	}
+	meta, errMeta := f.store(f.admin).LoadMeta(context.WithoutCancel(ctx))
+	for _, db := range f.shared {
+		err = errors.Join(err, db.Close())
+	}
+	if err = errors.Join(err, errMeta, ctx.Err()); err != nil {
+		return err
+	}
+	return show(w, func(p *report.Page) {
+		p.Facts(facts)
+		p.Text("server %s; %s on %s; %s at a time in the rolling restart; %s given out in namespace %s", version, report.Counted(f.n, "lease"),
+			report.Counted(handles, "connection"), report.Comma(f.few), report.Counted(meta.NextWorkerID, "worker ID"), f.namespace)
+		p.Table(f.table)
+		for _, kind := range f.kinds {
+			p.Text("%s", kind)
+		}
+	})
+}
+
+// share makes the members, and their handles when the server allows fewer connections. It returns
+// the version of the server and the number of handles.
+func (f *fleet) share(ctx context.Context) (version string, handles int, err error) {
+	var allowed int
+	var host, file string
+	if err = f.admin.QueryRowContext(ctx, "SELECT VERSION(), @@max_connections, @@hostname, @@pid_file").Scan(&version, &allowed, &host, &file); err != nil {
+		return "", 0, err
+	}
+	if here, err := os.Hostname(); err == nil && here == host {
+		text, _ := os.ReadFile(file)
+		f.pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+	}
+	f.members = make([]member, f.n)
+	if allowed -= reserved; allowed >= f.n {
+		return version, f.n, nil
+	}
+	for range max(allowed, 1) {
+		db, err := f.open()
+		if err != nil {
+			return "", 0, err
+		}
+		f.shared = append(f.shared, db)
+	}
+	for i := range f.members {
+		f.members[i].db = f.shared[i%len(f.shared)]
+	}
+	return version, len(f.shared), nil
+}
+
+func (f *fleet) open() (*sqlx.DB, error) {
+	db, err := sqlassigner.OpenMySQL(f.dsn)
+	if err == nil {
+		db.SetMaxOpenConns(1)
+	}
+	return db, err
+}
+
+func (f *fleet) store(db *sqlx.DB) leasestore.Store {
+	return sqlassigner.LeaseStore(db, f.namespace, sqlassigner.Config{})
+}
+
+// start starts a member, as a process would.
+func (f *fleet) start(ctx context.Context, m *member) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	began := time.Now()
+	if f.shared == nil {
+		if m.db, err = f.open(); err != nil {
+			return err
+		}
+	}
+	m.gen, err = defaultgen.NewContext(ctx, defaultgen.Config{
+		Layout:   fleetLayout,
+		Assigner: counted{assigner.Leased(f.store(m.db), assigner.LeaseConfig{Window: f.window}), &f.renewals},
+		Trace: defaultgen.Trace{
+			RenewFailed: func(err error) { f.fail(fmt.Errorf("renewal: %w", err)) },
+			LeaseLost:   func(_ int64, err error) { f.fail(err) },
+		},
+	})
+	if err != nil {
+		return errors.Join(err, f.stop(m))
+	}
+	f.mu.Lock()
+	f.starts = append(f.starts, time.Since(began))
+	f.mu.Unlock()
+	return nil
+}
+
+// stop ends a member.
+func (f *fleet) stop(m *member) (err error) {
+	if m.gen != nil {
+		err = m.gen.Close()
+		m.gen = nil
+	}
+	if f.shared == nil && m.db != nil {
+		err = errors.Join(err, m.db.Close())
+		m.db = nil
+	}
+	return err
+}
+
+// each does a thing for each member, a number at a time.
+func (f *fleet) each(number int, do func(*member) error) {
+	var group errgroup.Group
+	group.SetLimit(number)
+	for i := range f.members {
+		group.Go(func() error {
+			if err := do(&f.members[i]); err != nil {
+				f.fail(err)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait()
+}
+
+func (f *fleet) fail(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.failures = append(f.failures, err.Error())
+}
+
+// A counted assigner counts the renewals of its leases.
+type counted struct {
+	assigner.Assigner
+	renewals *atomic.Int64
+}
+
+func (c counted) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
+	l, err := c.Assigner.Assign(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	return countedLease{l, c.renewals}, nil
+}
+
+type countedLease struct {
+	assigner.Lease
+	renewals *atomic.Int64
+}
+
+func (l countedLease) Renew(ctx context.Context, u assigner.Use) (assigner.Grant, error) {
+	g, err := l.Lease.Renew(ctx, u)
+	if err == nil {
+		l.renewals.Add(1)
+	}
+	return g, err
+}
+
+// phase runs a phase and adds its row to the table. After an interrupt it runs nothing but the
+// end.
+func (f *fleet) phase(ctx context.Context, name string, run func()) error {
+	before, err := f.sample(ctx)
+	began := time.Now()
+	renewals := f.renewals.Load()
+	run()
+	wall := time.Since(began)
+	after, errAfter := f.sample(ctx)
+	if err = errors.Join(err, errAfter); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	slices.Sort(f.starts)
+	at := func(share float64) string {
+		if len(f.starts) == 0 {
+			return report.None
+		}
+		return report.Ns(float64(f.starts[int(share*float64(len(f.starts)-1))]))
+	}
+	statements := after.statements - before.statements - 1 // the sample itself
+	cpus := report.None
+	if before.cpu > 0 && after.cpu > before.cpu {
+		cpus = report.Figure(float64(after.cpu-before.cpu) / float64(wall))
+	}
+	f.table.Add(name, report.Ns(float64(wall)), report.Comma(len(f.starts)), report.Comma(f.renewals.Load()-renewals), report.Comma(statements),
+		report.Comma(int64(float64(statements)/wall.Seconds())), cpus, report.Comma(after.waits-before.waits), at(0.5), at(0.99), at(1), report.Comma(len(f.failures)))
+	f.explain(name)
+	f.starts, f.failures = nil, nil
+	return nil
+}
+
+var digits = regexp.MustCompile(`\d+`)
+
+// explain adds the texts of the failures of a phase, which differ by more than their numbers.
+func (f *fleet) explain(phase string) {
+	kinds := make(map[string][]string)
+	for _, text := range f.failures {
+		kind := digits.ReplaceAllString(text, "")
+		kinds[kind] = append(kinds[kind], text)
+	}
+	var texts []string
+	for _, list := range kinds {
+		texts = append(texts, fmt.Sprintf("%s: %s: %s", phase, report.Counted(len(list), "failure"), strings.ReplaceAll(list[0], "\n", "; ")))
+	}
+	slices.SortFunc(texts, cmp.Compare)
+	f.kinds = append(f.kinds, texts...)
+}
+
+// A sample is a reading of the server's counters.
+type sample struct {
+	statements, waits int64
+	cpu               time.Duration // 0: unknown
+}
+
+func (f *fleet) sample(ctx context.Context) (s sample, err error) {
+	ctx = context.WithoutCancel(ctx)
+	rows, err := f.admin.QueryContext(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Innodb_row_lock_waits')")
+	if err != nil {
+		return s, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var value int64
+		if err := rows.Scan(&name, &value); err != nil {
+			return s, err
+		}
+		if strings.EqualFold(name, "Questions") {
+			s.statements = value
+		} else {
+			s.waits = value
+		}
+	}
+	s.cpu = serverCPU(f.pid)
+	return s, rows.Err()
+}
+
+// serverCPU returns the CPU time of a process on Linux, or 0.
+func serverCPU(pid int) time.Duration {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, rest, _ := strings.Cut(string(text), ") ") // after the name of the program
+	fields := strings.Fields(rest)
+	if len(fields) < 13 {
+		return 0
+	}
+	var ticks int64
+	for _, field := range fields[11:13] {
+		n, _ := strconv.ParseInt(field, 10, 64)
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond // Linux counts 100 a second for programs
+}
