@@ -126,7 +126,17 @@ func (l *listing) lease(w worker) string {
 	return l.ahead(w.Expires) + " left"
 }
 
-// print prints the store, the namespace and its faults, and all rows.
+// unused returns how many rows at the start of a list were created for processes that start at once
+// and never claimed, with worker IDs that follow one another and one fence. A claim leaves an owner.
+func unused(rows []worker) (n int) {
+	for n < len(rows) && rows[n].State == "free" && rows[n].Owner == "" && rows[n].Fence == rows[0].Fence && rows[n].Worker == rows[0].Worker+int64(n) {
+		n++
+	}
+	return n
+}
+
+// print prints the store, the namespace and its faults, and all rows. Rows that were never used
+// share a line.
 func (l *listing) print(w io.Writer) {
 	fmt.Fprintf(w, "STORE\t%s\n", l.Store)
 	fmt.Fprintf(w, "NAMESPACE\t%s\n", l.Namespace)
@@ -140,7 +150,17 @@ func (l *listing) print(w io.Writer) {
 		fmt.Fprintf(w, "OVERLAP\t%s\n", printable(l.Overlap))
 	}
 	fmt.Fprintln(w, "\nWORKER\tSTATE\tFENCE\tFENCE TIME\tAHEAD\tEXPIRES\tLEASE\tOWNER")
-	for _, r := range l.Workers {
+	for i := 0; i < len(l.Workers); i++ {
+		r := l.Workers[i]
+		if n := unused(l.Workers[i:]); n > 0 {
+			numbers := strconv.FormatInt(r.Worker, 10)
+			if n > 1 {
+				numbers += "-" + strconv.FormatInt(r.Worker+int64(n)-1, 10)
+			}
+			fmt.Fprintf(w, "%s\tfree\t%d\t-\t-\t-\t-\tnever used\n", numbers, r.Fence)
+			i += n - 1
+			continue
+		}
 		expires := r.Expires.Format(time.RFC3339)
 		if r.State == "free" && !r.Expires.After(l.Now) { // a free row in quarantine has a time
 			expires = "-"

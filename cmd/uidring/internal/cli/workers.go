@@ -35,7 +35,8 @@ func newWorkersList(s *streams) *cobra.Command {
 		Long: "list prints all worker IDs that were ever assigned, their holders, and the state of the store.\n\n" +
 			"A fence is the highest delta that a holder of the worker ID may use or may have used. AHEAD is how far it is\n" +
 			"ahead of the store's clock, with a minus sign once the clock has passed it. The holder of an expired worker ID has not\n" +
-			"renewed it, and others may take it. A revoked one was taken from its holder, and is not yet available.",
+			"renewed it, and others may take it. A revoked one was taken from its holder, and is not yet available. Worker IDs that\n" +
+			"were set aside for processes that start at once, and never used, share a line. --json lists each.",
 		Example: "  uidring workers list --store sqlite:///var/lib/uidring/ids.db --namespace orders\n" +
 			"  uidring workers list --json | jq '.workers[] | select(.state == \"held\") | .owner'",
 		Args: cobra.NoArgs,

@@ -3,6 +3,7 @@ package cli
 import (
 	"net/url"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -112,6 +113,34 @@ func TestListPrintsRows(t *testing.T) {
 	}
 	wants(t, "", []string{"workers", "revoke", "0", "--yes"}, exitOK, "worker ID 0 is free already: nothing to do\n", "")
 	wants(t, "", []string{"workers", "revoke", "5", "--yes"}, exitFailure, "", "uidring: namespace \"orders\" of "+url+" has no worker ID 5 yet; see uidring workers list\n")
+}
+
+// Rows that were created for other processes and never claimed share a line, and JSON has each.
+func TestListJoinsRowsThatWereNeverUsed(t *testing.T) {
+	url := sqlite(t)
+	generator(t, url, "host 1", time.Minute)
+	st, err := storeurl.Open(url, "orders")
+	testkit.Close(t, st, err)
+	var rows []leasestore.Row
+	for _, worker := range []int64{1, 2, 3, 5, 6, 8} {
+		rows = append(rows, leasestore.Row{WorkerID: worker, Version: 1, Fence: worker / 6})
+	}
+	rows = append(rows, leasestore.Row{WorkerID: 9, Version: 2, Fence: 1, Owner: "host 2"}) // a released one
+	testkit.Must(t, st.Store.(leasestore.Creator).CreateFree(t.Context(), rows, -time.Minute))
+	out := quietly(t, "workers", "list")
+	var got []string
+	for line := range strings.Lines(out) {
+		if fields := strings.Fields(line); len(fields) > 2 && fields[1] == "free" {
+			got = append(got, strings.Join(fields, " "))
+		}
+	}
+	want := []string{"1-3 free 0 - - - - never used", "5 free 0 - - - - never used", "6 free 1 - - - - never used", "8 free 1 - - - - never used"}
+	if len(got) != 5 || !slices.Equal(got[:4], want) || !strings.HasSuffix(got[4], "- host 2") {
+		t.Errorf("%q, want %q and a row of host 2 in\n%s", got, want, out)
+	}
+	if l := decode[listing](t, quietly(t, "workers", "list", "--json")); len(l.Workers) != 8 {
+		t.Errorf("%d workers in JSON, want 8", len(l.Workers))
+	}
 }
 
 // list works for a namespace whose worker IDs WORKER_NODE has assigned as well. It names the reason
