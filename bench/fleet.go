@@ -7,13 +7,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -30,7 +30,7 @@ import (
 // A fleet holds n leases as n processes would: each member has a generator, which renews its lease,
 // and a handle with one connection, if the server allows as many.
 type fleet struct {
-	n, few         int
+	n              int
 	dsn, namespace string
 	steady, window time.Duration
 	create         bool
@@ -43,9 +43,9 @@ type fleet struct {
 
 	mu       sync.Mutex
 	starts   []time.Duration // of the present phase
-	failures []string        // of the present phase
-	kinds    []string        // of all phases
-	renewals atomic.Int64
+	failures map[string]int  // of the present phase
+	lines    []string        // of the failures of all phases
+	renewals int64           // of generators that have ended
 }
 
 // A member stands for a process.
@@ -56,7 +56,9 @@ type member struct {
 
 const (
 	startTimeout = 30 * time.Second // the default of package defaultgen
+	few          = 16               // members that end and start again at a time in the rolling restart
 	reserved     = 10               // connections that are left to others
+	mostTexts    = 5                // of failures in a phase
 )
 
 // fleetLayout has 65,536 worker IDs.
@@ -67,12 +69,11 @@ func fleetCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
 	flags.StringVar(&f.dsn, "dsn", "", "MySQL or MariaDB with the tables of leases, as `USER:PASSWORD@tcp(HOST:PORT)/DATABASE`;\neach run adds a namespace: use a separate database")
 	flags.BoolVar(&f.create, "create", false, "create the missing tables of that database")
 	flags.IntVar(&f.n, "n", 1000, "`leases`, 1 to 65,536")
-	flags.IntVar(&f.few, "few", 16, "`leases` that end and start again at a time in the rolling restart")
 	flags.DurationVar(&f.steady, "for", time.Minute, "time of steady renewals; with the default window a lease is renewed every 45 s")
 	flags.DurationVar(&f.window, "window", 2*time.Minute, "window of a lease")
 	return func(ctx context.Context, w io.Writer) error {
-		if f.dsn == "" || f.n < 1 || f.n > 1<<fleetLayout.WorkerBits || f.few < 1 || f.steady < 0 || f.window < time.Second {
-			return fmt.Errorf("-n %d, -few %d, -for %v, -window %v; allowed: 1 to 65,536, at least 1, 0s, 1s, and a -dsn", f.n, f.few, f.steady, f.window)
+		if f.dsn == "" || f.n < 1 || f.n > 1<<fleetLayout.WorkerBits || f.steady < 0 || f.window < time.Second {
+			return fmt.Errorf("-n %d, -for %v, -window %v; allowed: 1 to 65,536, at least 0s, 1s, and a -dsn", f.n, f.steady, f.window)
 		}
 		return f.run(ctx, w, report.NewFacts(commandLine(flags)))
 	}
@@ -109,7 +110,7 @@ func (f *fleet) run(ctx context.Context, w io.Writer, facts report.Facts) (err e
 			}
 		}},
 		{"rolling restart", func() {
-			f.each(f.few, func(m *member) error { return errors.Join(f.stop(m), f.start(ctx, m)) })
+			f.each(few, func(m *member) error { return errors.Join(f.stop(m), f.start(ctx, m)) })
 		}},
 		{"all close at once", all(f.stop)},
 	} {
@@ -125,10 +126,10 @@ func (f *fleet) run(ctx context.Context, w io.Writer, facts report.Facts) (err e
 	return show(w, func(p *report.Page) {
 		p.Facts(facts)
 		p.Text("server %s; %s on %s; %s at a time in the rolling restart; %s given out in namespace %s", version, report.Counted(f.n, "lease"),
-			report.Counted(handles, "connection"), report.Comma(f.few), report.Counted(meta.NextWorkerID, "worker ID"), f.namespace)
+			report.Counted(handles, "connection"), report.Comma(few), report.Counted(meta.NextWorkerID, "worker ID"), f.namespace)
 		p.Table(f.table)
-		for _, kind := range f.kinds {
-			p.Text("%s", kind)
+		for _, line := range f.lines {
+			p.Text("%s", line)
 		}
 	})
 }
@@ -186,7 +187,7 @@ func (f *fleet) start(ctx context.Context, m *member) (err error) {
 	}
 	m.gen, err = defaultgen.NewContext(ctx, defaultgen.Config{
 		Layout:   fleetLayout,
-		Assigner: counted{assigner.Leased(f.store(m.db), assigner.LeaseConfig{Window: f.window}), &f.renewals},
+		Assigner: assigner.Leased(f.store(m.db), assigner.LeaseConfig{Window: f.window}),
 		Trace: defaultgen.Trace{
 			RenewFailed: func(err error) { f.fail(fmt.Errorf("renewal: %w", err)) },
 			LeaseLost:   func(_ int64, err error) { f.fail(err) },
@@ -205,6 +206,9 @@ func (f *fleet) start(ctx context.Context, m *member) (err error) {
 func (f *fleet) stop(m *member) (err error) {
 	if m.gen != nil {
 		err = m.gen.Close()
+		f.mu.Lock()
+		f.renewals += m.gen.Stats().Renewals
+		f.mu.Unlock()
 		m.gen = nil
 	}
 	if f.shared == nil && m.db != nil {
@@ -229,45 +233,21 @@ func (f *fleet) each(number int, do func(*member) error) {
 	_ = group.Wait()
 }
 
+var digits = regexp.MustCompile(`\d+`)
+
+// fail counts failures by their texts without numbers.
 func (f *fleet) fail(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.failures = append(f.failures, err.Error())
+	f.failures[digits.ReplaceAllString(strings.ReplaceAll(err.Error(), "\n", "; "), "…")]++
 }
 
-// A counted assigner counts the renewals of its leases.
-type counted struct {
-	assigner.Assigner
-	renewals *atomic.Int64
-}
-
-func (c counted) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
-	l, err := c.Assigner.Assign(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	return countedLease{l, c.renewals}, nil
-}
-
-type countedLease struct {
-	assigner.Lease
-	renewals *atomic.Int64
-}
-
-func (l countedLease) Renew(ctx context.Context, u assigner.Use) (assigner.Grant, error) {
-	g, err := l.Lease.Renew(ctx, u)
-	if err == nil {
-		l.renewals.Add(1)
-	}
-	return g, err
-}
-
-// phase runs a phase and adds its row to the table. After an interrupt it runs nothing but the
-// end.
+// phase runs a phase, and adds its row to the table and the texts of its failures, the most frequent
+// first.
 func (f *fleet) phase(ctx context.Context, name string, run func()) error {
+	f.starts, f.failures = nil, make(map[string]int)
 	before, err := f.sample(ctx)
 	began := time.Now()
-	renewals := f.renewals.Load()
 	run()
 	wall := time.Since(began)
 	after, errAfter := f.sample(ctx)
@@ -283,44 +263,29 @@ func (f *fleet) phase(ctx context.Context, name string, run func()) error {
 		}
 		return report.Ns(float64(f.starts[int(share*float64(len(f.starts)-1))]))
 	}
-	statements := after.statements - before.statements - 1 // the sample itself
-	cpus := report.None
-	if before.cpu > 0 && after.cpu > before.cpu {
-		cpus = report.Figure(float64(after.cpu-before.cpu) / float64(wall))
+	failed, texts := 0, slices.Collect(maps.Keys(f.failures))
+	slices.SortFunc(texts, func(a, b string) int { return cmp.Or(f.failures[b]-f.failures[a], cmp.Compare(a, b)) })
+	for i, text := range texts {
+		failed += f.failures[text]
+		if i < mostTexts {
+			f.lines = append(f.lines, fmt.Sprintf("%s: %s: %s", name, report.Counted(f.failures[text], "failure"), text))
+		}
 	}
-	f.table.Add(name, report.Ns(float64(wall)), report.Comma(len(f.starts)), report.Comma(f.renewals.Load()-renewals), report.Comma(statements),
-		report.Comma(int64(float64(statements)/wall.Seconds())), cpus, report.Comma(after.waits-before.waits), at(0.5), at(0.99), at(1), report.Comma(len(f.failures)))
-	f.explain(name)
-	f.starts, f.failures = nil, nil
+	statements := after.statements - before.statements - 1 // a sample is one
+	f.table.Add(name, report.Ns(float64(wall)), report.Comma(len(f.starts)), report.Comma(after.renewals-before.renewals), report.Comma(statements),
+		report.Comma(int64(float64(statements)/wall.Seconds())), report.Figure(float64(after.cpu-before.cpu)/float64(wall)),
+		report.Comma(after.waits-before.waits), at(0.5), at(0.99), at(1), report.Comma(failed))
 	return nil
 }
 
-var digits = regexp.MustCompile(`\d+`)
-
-// explain adds the texts of the failures of a phase, which differ by more than their numbers.
-func (f *fleet) explain(phase string) {
-	kinds := make(map[string][]string)
-	for _, text := range f.failures {
-		kind := digits.ReplaceAllString(text, "")
-		kinds[kind] = append(kinds[kind], text)
-	}
-	var texts []string
-	for _, list := range kinds {
-		texts = append(texts, fmt.Sprintf("%s: %s: %s", phase, report.Counted(len(list), "failure"), strings.ReplaceAll(list[0], "\n", "; ")))
-	}
-	slices.SortFunc(texts, cmp.Compare)
-	f.kinds = append(f.kinds, texts...)
-}
-
-// A sample is a reading of the server's counters.
+// A sample is a reading of the counters.
 type sample struct {
-	statements, waits int64
-	cpu               time.Duration // 0: unknown
+	statements, waits, renewals int64
+	cpu                         time.Duration
 }
 
 func (f *fleet) sample(ctx context.Context) (s sample, err error) {
-	ctx = context.WithoutCancel(ctx)
-	rows, err := f.admin.QueryContext(ctx, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Innodb_row_lock_waits')")
+	rows, err := f.admin.QueryContext(context.WithoutCancel(ctx), "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Innodb_row_lock_waits')")
 	if err != nil {
 		return s, err
 	}
@@ -331,13 +296,18 @@ func (f *fleet) sample(ctx context.Context) (s sample, err error) {
 		if err := rows.Scan(&name, &value); err != nil {
 			return s, err
 		}
-		if strings.EqualFold(name, "Questions") {
+		if name == "Questions" {
 			s.statements = value
 		} else {
 			s.waits = value
 		}
 	}
-	s.cpu = serverCPU(f.pid)
+	s.cpu, s.renewals = serverCPU(f.pid), f.renewals
+	for _, m := range f.members {
+		if m.gen != nil {
+			s.renewals += m.gen.Stats().Renewals
+		}
+	}
 	return s, rows.Err()
 }
 

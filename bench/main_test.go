@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -133,6 +134,33 @@ func TestJobTakesItsWorkerIDFromMariaDB(t *testing.T) {
 	for _, want := range []string{"worker ID: 1,", "worker ID: 2,"} {
 		if r := execute(t, nil, append(dsn, "-create")...); r.status != 0 || !strings.Contains(r.stdout, want) || !strings.Contains(r.stdout, "-dsn=DSN") {
 			t.Errorf("status %d, stderr %q, want %s in\n%s", r.status, r.stderr, want, r.stdout)
+		}
+	}
+}
+
+func TestFleetStartsRenewsAndCloses(t *testing.T) {
+	for args, want := range map[string]string{
+		"--max-connections=151": "20 leases on 20 connections; 16 at a time",
+		"--max-connections=14":  "20 leases on 4 connections; 16 at a time",
+	} {
+		server := testserver.MySQL(t, args)
+		r := execute(t, nil, "fleet", "-n=20", "-for=3s", "-window=4s", "-create", "-dsn="+server.DSN())
+		if r.status != 0 || r.stderr != "" || !strings.Contains(r.stdout, want) {
+			t.Fatalf("status %d, stderr %q, want %q in\n%s", r.status, r.stderr, want, r.stdout)
+		}
+		starts := map[string]string{"all start at once": "20", "steady": "0", "rolling restart": "20", "all close at once": "0"}
+		for line := range strings.Lines(r.stdout) {
+			cells := regexp.MustCompile(`  +`).Split(strings.TrimSpace(line), -1)
+			if len(cells) < 12 || cells[0] == "phase" {
+				continue
+			}
+			if cells[2] != starts[cells[0]] || cells[11] != "0" || cells[0] == "steady" && cells[3] < "20" {
+				t.Errorf("%q, want %s starts, 20 renewals when steady, and no failure", cells, starts[cells[0]])
+			}
+			delete(starts, cells[0])
+		}
+		if len(starts) > 0 {
+			t.Errorf("no phase %v in\n%s", starts, r.stdout)
 		}
 	}
 }
