@@ -10,8 +10,9 @@ import (
 
 // Processes that start at the same time in a new namespace all want the same worker ID, since there
 // are no rows to choose from. They wait for random times, and a process that has lost rows to
-// others creates free rows for them. This is about speed alone: without it, 1,000 processes that
-// start at once in a new namespace of one MariaDB take more than twice as long.
+// others creates free rows for them. This is about speed alone: without these rows, 200 processes
+// that start at once beside eight busy ones on MySQL make five times the statements, and some miss
+// StartTimeout.
 
 // spares is the number of rows that a claim creates for others after it has lost one. Processes
 // that start at once use them up, and otherwise later starts do.

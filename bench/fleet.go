@@ -242,8 +242,8 @@ func (f *fleet) fail(err error) {
 	f.failures[digits.ReplaceAllString(strings.ReplaceAll(err.Error(), "\n", "; "), "…")]++
 }
 
-// phase runs a phase, and adds its row to the table and the texts of its failures, the most frequent
-// first.
+// phase runs a phase, and adds its row to the table, and the texts of its failures, the most
+// frequent first.
 func (f *fleet) phase(ctx context.Context, name string, run func()) error {
 	f.starts, f.failures = nil, make(map[string]int)
 	before, err := f.sample(ctx)

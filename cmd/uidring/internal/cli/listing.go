@@ -126,8 +126,8 @@ func (l *listing) lease(w worker) string {
 	return l.ahead(w.Expires) + " left"
 }
 
-// unused returns how many rows at the start of a list were created for processes that start at once
-// and never claimed, with worker IDs that follow one another and one fence. A claim leaves an owner.
+// unused returns the number of rows at the start of a list that no process has claimed: a claim
+// leaves an owner. Their worker IDs are consecutive, and their fences equal.
 func unused(rows []worker) (n int) {
 	for n < len(rows) && rows[n].State == "free" && rows[n].Owner == "" && rows[n].Fence == rows[0].Fence && rows[n].Worker == rows[0].Worker+int64(n) {
 		n++
