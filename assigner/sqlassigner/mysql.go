@@ -52,6 +52,7 @@ func mysqlDialect(logger *slog.Logger) dialect {
 type mysqlServer struct {
 	logger    *slog.Logger
 	variables atomic.Pointer[[]string] // that the server has
+	foreign   atomic.Bool              // the server lacks one of oracleVariables
 	blind     atomic.Bool              // the user may not see replication
 	alone     atomic.Bool              // the user may not see the group
 }
@@ -61,21 +62,53 @@ type mysqlServer struct {
 const mysqlVariables = "'autocommit', 'in_transaction', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'read_only', " +
 	"'tx_read_only', 'transaction_read_only', 'server_id', 'server_uuid', 'gtid_slave_pos', 'wsrep_on', " + groupVariables
 
-// learn asks the server for the names of its variables.
+// oracleVariables are the variables of mysqlVariables that Oracle's MySQL has.
+var oracleVariables = []string{"autocommit", "innodb_flush_log_at_trx_commit", "log_bin", "sync_binlog", "read_only", "transaction_read_only", "server_id", "server_uuid"}
+
+// learn returns the names of the variables that the server has. A server without wsrep_on is taken
+// for Oracle's MySQL at first, where SHOW VARIABLES costs as much as the rest of a start, and more
+// when many processes start at once.
 func (m *mysqlServer) learn(ctx context.Context, conn *session) (names []string, err error) {
 	if known := m.variables.Load(); known != nil {
 		return *known, nil
 	}
-	err = each(ctx, conn, "SHOW SESSION VARIABLES WHERE Variable_name IN ("+mysqlVariables+")", nil, func(rows *sqlx.Rows) error {
-		var name, value string
-		err := rows.Scan(&name, &value)
-		names = append(names, name)
-		return err
-	})
+	show := m.foreign.Load()
+	if !show {
+		show, err = mysqlHas(ctx, conn, "wsrep_on")
+	}
+	inGroup := false
+	if err == nil && !show {
+		inGroup, err = mysqlHas(ctx, conn, "group_replication_group_name")
+	}
+	switch {
+	case err != nil:
+		return nil, mysqlBusy(err)
+	case show:
+		err = each(ctx, conn, "SHOW SESSION VARIABLES WHERE Variable_name IN ("+mysqlVariables+")", nil, func(rows *sqlx.Rows) error {
+			var name, value string
+			err := rows.Scan(&name, &value)
+			names = append(names, name)
+			return err
+		})
+	case inGroup:
+		names = append(strings.Split(strings.ReplaceAll(groupVariables, "'", ""), ", "), oracleVariables...)
+	default:
+		names = oracleVariables
+	}
 	if err == nil {
 		m.variables.Store(&names)
 	}
 	return names, mysqlBusy(err)
+}
+
+// mysqlHas reports whether the server has a variable.
+func mysqlHas(ctx context.Context, conn *session, variable string) (bool, error) {
+	var value sql.NullString
+	err := conn.QueryRowxContext(ctx, "SELECT @@"+variable).Scan(&value)
+	if diagnoseMySQL(err) == noVariable {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // look asks all in one SELECT. The first look of a process also asks which variables the server
@@ -115,6 +148,9 @@ func (m *mysqlServer) look(ctx context.Context, conn *session, group []table, st
 	case err != nil:
 		if d == noVariable {
 			m.variables.Store(nil) // it is another server
+			if m.foreign.CompareAndSwap(false, true) {
+				return m.look(ctx, conn, group, status)
+			}
 		}
 		return mysqlBusy(err)
 	}

@@ -1,10 +1,12 @@
 package sqlassigner_test
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"math"
+	"net"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -507,6 +509,26 @@ func TestStatementsOfALease(t *testing.T) {
 			return asked - questions
 		})
 	})
+}
+
+// The servers have different variables.
+func TestStatusOfAnotherServerBehindTheAddress(t *testing.T) {
+	addresses := []string{testserver.MySQL(t).Addr(), testserver.MariaDB(t).Addr()}
+	cfg, err := sqlassigner.ParseMySQL("root@tcp(behind:3306)/uidring")
+	testkit.Must(t, err)
+	at := 0
+	cfg.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, addresses[at])
+	}
+	db, err := sqlassigner.OpenMySQLConfig(cfg)
+	storetest.Opened(t, db, err).SetMaxIdleConns(-1)
+	s := storetest.LeaseStore(db)
+	for at = range addresses {
+		status, err := s.Status(t.Context())
+		if mariaDB := strings.HasPrefix(status.Identity, "server_id"); err != nil || len(status.Faults) > 0 || mariaDB != (at == 1) {
+			t.Errorf("status %+v, %v of server %d", status, err, at)
+		}
+	}
 }
 
 func TestChangesBetweenRenewalsAreNoticed(t *testing.T) {
