@@ -69,6 +69,9 @@ func find(names ...string) (path string, ok bool) {
 		folders = slices.Concat(unpacked, folders)
 	}
 	for _, name := range names {
+		if filepath.Base(name) != name { // a path
+			folders = []string{""}
+		}
 		for _, folder := range folders {
 			found, _ := filepath.Glob(filepath.Join(folder, name))
 			for _, path := range slices.Backward(found) { // /usr/lib/postgresql/17/bin before .../16/bin
