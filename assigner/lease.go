@@ -60,7 +60,8 @@ func (l *lease) renew(ctx context.Context, u Use) error {
 		return fmt.Errorf("%w: row %d: the lease has ended", ErrWorkerRowLost, l.row.WorkerID)
 	}
 	began, at := l.clock(), l.domain.Now() // when u.Used was read
-	b, err := l.lookHeld(ctx)
+	held := l.row.Fence
+	b, err := l.lookHeld(ctx, held)
 	if err != nil {
 		return err
 	}
@@ -73,17 +74,10 @@ func (l *lease) renew(ctx context.Context, u Use) error {
 	}
 	next.Oldest, next.Former = l.elders.renew(l.row, b.passed(), u.Oldest, began.mono)
 	next.Fence = b.limits.renew(b.from(l.fence), l.row.Fence, u.Used, u.Want, pace)
-	held := l.row.Fence
-	if err := l.notLate(b, held); err != nil {
-		return err
-	}
 	if err := l.raise(ctx, next); err != nil {
 		return err
 	}
-	if b, err = l.lookHeld(ctx); err != nil { // the server may have moved, or time have passed
-		return err
-	}
-	if err := l.notLate(b, held); err != nil {
+	if b, err = l.lookHeld(ctx, held); err != nil { // the server may have moved, or time have passed
 		return err
 	}
 	l.limit = l.row.Fence
@@ -95,12 +89,15 @@ func (l *lease) renew(ctx context.Context, u Use) error {
 // store may have forgotten that process: on another server, and on a lossy store. It uses both
 // clocks of this host, and not the server's clock: a new server's clock may be slow. A second
 // process of the same owner takes a row at once, so a Fenced lease ends whenever the server
-// changes.
-func (l *lease) lookHeld(ctx context.Context) (bounds, error) {
+// changes. held is the fence before the renewal.
+func (l *lease) lookHeld(ctx context.Context, held int64) (bounds, error) {
 	b, err := l.look(ctx)
-	moved, elapsed := b.status.Identity != l.server, l.clock().longest(l.renewed)
-	if err != nil || !b.status.Lossy && !moved || elapsed < l.safe && (b.status.Lossy || l.source == nil) {
+	if err != nil {
 		return b, err
+	}
+	moved, elapsed := b.status.Identity != l.server, l.clock().longest(l.renewed)
+	if !b.status.Lossy && !moved || elapsed < l.safe && (b.status.Lossy || l.source == nil) {
+		return b, l.notLate(b, held)
 	}
 	if moved {
 		// A successor on the new server starts above the deltas that its quarantine covers. The

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 // yieldAfter is the number of losses after which a Fenced assigner leaves its row to the other
@@ -47,6 +48,7 @@ type fencedKey struct {
 // reserve asks the source of Fenced for the worker ID, and enters it into fencedHere until leave.
 // It returns an error when a generator of this process has it for the same owner.
 func (c *claim) reserve() error {
+	storecall.Pause(c.ctx) // the source may need the only connection of a pool
 	l, err := c.source.Assign(c.ctx, c.domain)
 	if err != nil {
 		return err

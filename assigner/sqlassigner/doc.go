@@ -28,13 +28,14 @@
 //	db, err := sqlx.Open("pgx", "postgres://ids:secret@db:5432/ids")
 //	db, err := sqlx.Open("sqlite", "file:ids.db?_pragma=busy_timeout(5000)&_pragma=synchronous(EXTRA)")
 //
-// [Wrap] takes a handle of database/sql with any other name. This package links
-// go-sql-driver/mysql only; the caller imports other drivers. The package neither closes the handle
-// nor changes its settings. Each call uses one connection until it returns.
+// [Wrap] takes a handle of database/sql with any other name. This package links go-sql-driver/mysql
+// only; the caller imports other drivers. The package neither closes the handle nor changes its
+// settings. A start, a renewal or a close uses one connection, and gives it back while it waits.
 //
-// Each call that reads or writes rows first checks that its connection is not inside a transaction
-// and that autocommit is on: other connections would not see its changes. Otherwise the call
-// returns [leasestore.ErrNotDurable], also with AllowUndurable, and leaves the transaction open.
+// Before the first rows are read or written on a connection, a call checks that it is not inside a
+// transaction and that autocommit is on: other connections would not see the changes. Otherwise the
+// call returns [leasestore.ErrNotDurable], also with AllowUndurable, and leaves the transaction
+// open.
 //
 // # Tables
 //
@@ -47,7 +48,7 @@
 // table is never used. PostgreSQL has one store in each schema: a store uses the first schema of
 // the search path in which it found the table first, and logs a warning when it creates tables or a
 // namespace while other schemas have such tables. In MySQL and MariaDB a TEMPORARY table that hides
-// a table is rejected right before each write.
+// a table is rejected before the first write on a connection.
 //
 // MySQL and MariaDB must have exactly the primary keys of package schema for leases and segments;
 // in the other databases the statements rely on the key themselves.

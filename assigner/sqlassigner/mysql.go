@@ -246,7 +246,7 @@ func mysqlCommits(conn *session, autocommit, inside string, isMariaDB bool) erro
 	case isMariaDB && isOn(inside):
 		return openTransaction()
 	}
-	conn.commits, conn.idle = true, isMariaDB
+	conn.commits, conn.idle = true, conn.idle || isMariaDB
 	return nil
 }
 

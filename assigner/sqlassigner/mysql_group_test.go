@@ -206,7 +206,8 @@ func primaryMoves(t *testing.T, g *group) {
 	}
 	for range moves {
 		g.turn(t)
-		time.Sleep(200 * time.Millisecond)
+		before := starts.Load()
+		testkit.Until(t, "starts on the next primary", func() bool { return starts.Load() > before+2 })
 	}
 	close(done)
 	wg.Wait()

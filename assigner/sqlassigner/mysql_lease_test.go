@@ -3,7 +3,6 @@ package sqlassigner_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"net"
@@ -288,9 +287,8 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	_, err := storetest.Leased(standby).Assign(t.Context(), assignertest.Domain())
 	storetest.WantError(t, err, assigner.ErrQuarantined, `the store is another server or another copy of its file, now "server_id 12 after `+
 		position(t, standby, "slave")+`", and may have lost commits`)
-	remaining := err.(interface{ RetryAfter() time.Duration }).RetryAfter()
-	if end := assignertest.Domain().Now() + int64(remaining/time.Second); end <= lost.Limit {
-		t.Errorf("the quarantine ends at %d, and the lost claim had deltas up to %d", end, lost.Limit)
+	if meta, err := storetest.LeaseStore(standby).LoadMeta(t.Context()); meta.Quarantine <= lost.Limit {
+		t.Errorf("claims begin above %d, and the lost claim had deltas up to %d: %v", meta.Quarantine, lost.Limit, err)
 	}
 	before := storetest.Identity(t, standby)
 	replica.Restart("--server-id=12", "--log-bin")
@@ -387,26 +385,6 @@ func TestPromotedReplicaOfMySQLIsQuarantined(t *testing.T) {
 	if id, uuid := storetest.Identity(t, standby), storetest.Get[string](t, standby, "SELECT @@server_uuid"); id != uuid {
 		t.Errorf("identity %q, want the server_uuid %q", id, uuid)
 	}
-}
-
-var starts = flag.Int("starts", 0, "have so many processes start at once in a new namespace; 1000 is the goal")
-
-// Twenty processes share a handle. The slowest start must end within cached.Config.AssignTimeout.
-func TestLoadStarts(t *testing.T) {
-	if *starts == 0 {
-		t.Skip("without -starts")
-	}
-	onBoth(t, func(t *testing.T, f flavor) {
-		_, dsn := f.database(t, "--max-connections=4000").Applied(t)
-		handles := make([]*sqlx.DB, *starts/20+1)
-		for i := range handles {
-			handles[i] = openMySQL(t, dsn)
-			handles[i].SetMaxIdleConns(20) // as many processes have
-		}
-		begin := time.Now()
-		storetest.TakeAtOnce(t, *starts, 10*time.Second, func(i int) assigner.Assigner { return storetest.Leased(handles[i/20]) })
-		t.Logf("%d starts within %v", *starts, time.Since(begin))
-	})
 }
 
 // javaTable is the original's table as a Java deployment may have created it.

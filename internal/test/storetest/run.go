@@ -172,16 +172,16 @@ func applyGroups(t *testing.T, b Database) {
 	}
 }
 
-// TakeAtOnce has n assigners, with a handle each as processes have, take a worker ID at once, and
+// takeAtOnce has n assigners, with a handle each as processes have, take a worker ID at once, and
 // checks that all differ.
-func TakeAtOnce(t *testing.T, n int, timeout time.Duration, open func(i int) assigner.Assigner) {
+func takeAtOnce(t *testing.T, n int, open func() assigner.Assigner) {
 	t.Helper()
 	assigners, workers := make([]assigner.Assigner, n), make([]int64, n)
 	for i := range assigners {
-		assigners[i] = open(i)
+		assigners[i] = open()
 	}
 	testkit.Together(n, func(i int) {
-		l, err := TryAssign(t, assigners[i], timeout)
+		l, err := TryAssign(t, assigners[i], time.Minute)
 		if err != nil {
 			t.Errorf("Assign %d: %v", i, err)
 			return
@@ -197,7 +197,7 @@ func TakeAtOnce(t *testing.T, n int, timeout time.Duration, open func(i int) ass
 // stays missing.
 func leasedCreates(t *testing.T, b Database) {
 	db, dsn := b.Empty(t)
-	TakeAtOnce(t, 6, time.Minute, func(int) assigner.Assigner { return sqlassigner.Leased(b.Open(t, dsn), namespace) })
+	takeAtOnce(t, 6, func() assigner.Assigner { return sqlassigner.Leased(b.Open(t, dsn), namespace) })
 	Refused(t, Disposable(db), sqlassigner.ErrTableMissing, "schema.Nodes")
 	a := sqlassigner.Leased(db, namespace)
 	Assign(t, a)
