@@ -25,15 +25,17 @@ import (
 //     the changes of a transaction, which its end might undo. The transaction stays open, since it
 //     belongs to the caller.
 //   - No temporary table hides a table of the store.
+//   - The tables have their engine and their keys. That is the most expensive part of a look.
 //
-// The server's settings, tables, identity and clock are looked at anew by each Status: before a
-// renewal and after it.
+// The server's settings, identity and clock are looked at anew by each Status: before a renewal and
+// after it.
 type session struct {
 	*sqlx.Conn
 	commits   bool     // each statement commits; MySQL
 	began     string   // when the transaction of the last look began; PostgreSQL
 	idle      bool     // outside any transaction
 	permanent []string // tables that are not temporary
+	looked    bool     // at the tables
 }
 
 // callTimeout bounds a call whose context has no deadline of its own.
@@ -89,12 +91,17 @@ func (s *store) checkPermanent(ctx context.Context, conn *session, t table) erro
 	return s.dialect.permanent(ctx, conn, group)
 }
 
-// look returns the identity and the clock of the server, or of the file, and all faults.
+// look returns the identity and the clock of the server, or of the file, and all faults. A later
+// look of the session leaves the tables out.
 func (s *store) look(ctx context.Context, conn *session, group []table) (status leasestore.Status, err error) {
+	if conn.looked {
+		group = nil
+	}
 	err = s.dialect.look(ctx, conn, s.known(group), &status)
 	if err == nil && s.dialect.isFile {
 		err = s.file.look(ctx, conn, &status)
 	}
+	conn.looked = err == nil
 	return status, err
 }
 
