@@ -67,7 +67,8 @@ func (m *meter) listen(t *testing.T, server string) string {
 	return l.Addr().String()
 }
 
-// A cost is the most that a step takes. Round trips of etcd vary, since HTTP/2 splits a call at will.
+// A cost is the most that a step takes. Round trips of etcd vary, since HTTP/2 splits a call at
+// will.
 type cost struct{ trips, bytes int }
 
 // docs/IDENTITY.md has the figures, of the second start. A store may send a few messages more at
