@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,7 +35,7 @@ var errDown = errors.New("the store is down")
 type server struct {
 	mu   sync.Mutex
 	keys map[string]entry
-	down bool
+	down atomic.Bool
 }
 
 type entry struct {
@@ -45,7 +46,7 @@ type entry struct {
 // A pod is a process: its connection to the server, which ends when it is killed.
 type pod struct {
 	*server
-	killed bool
+	killed atomic.Bool
 	gen    generator
 }
 
@@ -59,7 +60,7 @@ type generator interface {
 func (p *pod) locked(ctx context.Context, f func()) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.down || p.killed {
+	if p.down.Load() || p.killed.Load() {
 		return cmp.Or(ctx.Err(), errDown)
 	}
 	f()
@@ -184,7 +185,7 @@ func (c *cluster) stop(p *pod) {
 // kill ends a process whose Close does not reach the store.
 func (c *cluster) kill(p *pod) {
 	c.mu.Lock()
-	p.killed = true
+	p.killed.Store(true)
 	c.mu.Unlock()
 	if err := p.gen.Close(); err == nil {
 		c.Error("a killed process has released its worker ID")
@@ -326,8 +327,8 @@ func TestGeneratorThatKeepsToTheClockTakesAnotherWorkerID(t *testing.T) {
 // outage takes the store down, draws IDs at a rate until there are no more, and returns how long
 // that took.
 func (c *cluster) outage(p *pod, rate int) time.Duration {
-	c.down = true
-	defer func() { c.down = false }()
+	c.down.Store(true)
+	defer c.down.Store(false)
 	began := time.Now()
 	for {
 		if _, err := p.gen.Next(); err != nil {
