@@ -144,7 +144,7 @@ func (l *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Du
 	what := "change " + l.row(next.WorkerID)
 	if old.Version == 0 && old.Fence == 0 && old.Token == "" {
 		absent := l.store.count(0, "WORKER_LEASE {key} WHERE NAMESPACE = ? AND WORKER_ID = ?", l.namespace, next.WorkerID)
-		return l.store.swap(ctx, what, rowTable, absent, createRow+l.store.unlessKept(rowTable), l.arguments(next, ttl)...)
+		return l.swap(ctx, what, rowTable, absent, createRow+l.store.unlessKept(rowTable), l.arguments(next, ttl)...)
 	}
 	if checkText("Token", old.Token, maxToken) != nil {
 		return false, nil // no row has it; MySQL takes no notice of spaces at the end
@@ -157,7 +157,7 @@ func (l *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Du
 	if old.Token == next.Token { // a renewal, which has no rivals
 		ready = nil
 	}
-	return l.store.swap(ctx, what, rowTable, ready, updateRow, append(l.arguments(next, ttl)[2:], same...)...)
+	return l.swap(ctx, what, rowTable, ready, updateRow, append(l.arguments(next, ttl)[2:], same...)...)
 }
 
 // arguments returns the values of createRow, which updateRow has from the third on.
@@ -190,6 +190,6 @@ func (l *leases) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time
 		statement += " ON DUPLICATE KEY UPDATE VERSION = VERSION"
 	}
 	what := fmt.Sprintf("create %d rows of namespace %q in WORKER_LEASE", len(rows), l.namespace)
-	_, err := l.store.swap(ctx, what, rowTable, nil, statement, args...)
+	_, err := l.swap(ctx, what, rowTable, nil, statement, args...)
 	return err
 }

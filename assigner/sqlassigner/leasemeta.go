@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 // leaseSchema is the version of the tables that this code supports.
@@ -90,14 +91,22 @@ func (l *leases) like(ctx context.Context, conn *session) (map[string]*metaRow, 
 
 // allowed returns an error when another namespace differs only in letter case or trailing spaces,
 // because people and some databases take the two names for one, or when WORKER_NODE may have given
-// out the worker IDs of the namespace.
+// out the worker IDs of the namespace. Within an operation it reads WORKER_NODE once, and again
+// after a write, see nodesAllow.
 func (l *leases) allowed(ctx context.Context, conn *session, rows map[string]*metaRow, m leasestore.Meta) error {
 	for name := range rows {
 		if err := leasestore.CheckNamespaceTwin(l.namespace, name); err != nil {
 			return final("%w", err)
 		}
 	}
-	return l.nodesAllow(ctx, conn, m)
+	if storecall.Noted(ctx, l) != "" {
+		return nil
+	}
+	err := l.nodesAllow(ctx, conn, m)
+	if err == nil {
+		storecall.Note(ctx, l, "WORKER_NODE")
+	}
+	return err
 }
 
 var _ leasestore.Namespaced = (*leases)(nil)
@@ -126,7 +135,7 @@ func (l *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool,
 	row := &metaRow{Meta: next, schema: leaseSchema, pin: pinOf(next.Layout, next.Epoch)}
 	what, values := "change "+l.meta(), row.fields()
 	if old == (leasestore.Meta{}) {
-		ok, err := l.store.swap(ctx, what, metaTable, l.mayBegin(next), "INSERT INTO WORKER_LEASE_META ("+strings.Join(metaColumns(), ", ")+
+		ok, err := l.swap(ctx, what, metaTable, l.mayBegin(next), "INSERT INTO WORKER_LEASE_META ("+strings.Join(metaColumns(), ", ")+
 			", NAMESPACE, SWAPS) VALUES ("+strings.Repeat("?, ", len(values)+1)+"1)"+l.store.unlessKept(metaTable), append(values, l.namespace)...)
 		if ok && err == nil {
 			l.store.warnAfar(ctx)
@@ -135,8 +144,17 @@ func (l *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool,
 	}
 	same := []any{l.namespace, old.Version, old.Token}
 	ready := l.store.count(1, "WORKER_LEASE_META"+sameMeta, same...)
-	return l.store.swap(ctx, what, metaTable, ready, "UPDATE WORKER_LEASE_META SET "+strings.Join(metaColumns(), " = ?, ")+
+	return l.swap(ctx, what, metaTable, ready, "UPDATE WORKER_LEASE_META SET "+strings.Join(metaColumns(), " = ?, ")+
 		" = ?, SWAPS = SWAPS + 1"+sameMeta, append(values, same...)...)
+}
+
+// swap is a swap of the store, after which WORKER_NODE is read again.
+func (l *leases) swap(ctx context.Context, what string, t table, ready probe, statement string, args ...any) (bool, error) {
+	ok, err := l.store.swap(ctx, what, t, ready, statement, args...)
+	if ok || err != nil { // it has written, or may have
+		storecall.Note(ctx, l, "")
+	}
+	return ok, err
 }
 
 const sameMeta = " WHERE NAMESPACE = ? AND VERSION = ? AND TOKEN = ?"

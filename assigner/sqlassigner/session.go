@@ -25,9 +25,10 @@ import (
 //     the changes of a transaction, which its end might undo. The transaction stays open, since it
 //     belongs to the caller.
 //   - No temporary table hides a table of the store.
-//   - The tables have their engine and their keys. That is the most expensive part of a look.
 //
-// The server's settings, identity and clock are looked at anew by each Status: before a renewal and
+// The engines and keys of the tables are looked at once in an operation, also on several
+// connections, unless another server answers. That is the most expensive part of a look. The
+// server's settings, identity and clock are looked at anew by each Status: before a renewal and
 // after it.
 type session struct {
 	*sqlx.Conn
@@ -35,7 +36,6 @@ type session struct {
 	began     string   // when the transaction of the last look began; PostgreSQL
 	idle      bool     // outside any transaction
 	permanent []string // tables that are not temporary
-	looked    bool     // at the tables
 }
 
 // callTimeout bounds a call whose context has no deadline of its own.
@@ -92,16 +92,28 @@ func (s *store) checkPermanent(ctx context.Context, conn *session, t table) erro
 }
 
 // look returns the identity and the clock of the server, or of the file, and all faults. A later
-// look of the session leaves the tables out.
+// look of an operation leaves out the tables, unless it meets another server.
 func (s *store) look(ctx context.Context, conn *session, group []table) (status leasestore.Status, err error) {
-	if conn.looked {
-		group = nil
+	seen := storecall.Noted(ctx, s)
+	if seen != "" {
+		status, err = s.lookAt(ctx, conn, nil)
+		if err != nil || status.Identity == seen {
+			return status, err
+		}
 	}
+	status, err = s.lookAt(ctx, conn, group)
+	if err == nil {
+		storecall.Note(ctx, s, status.Identity)
+	}
+	return status, err
+}
+
+// lookAt is look at some tables.
+func (s *store) lookAt(ctx context.Context, conn *session, group []table) (status leasestore.Status, err error) {
 	err = s.dialect.look(ctx, conn, s.known(group), &status)
 	if err == nil && s.dialect.isFile {
 		err = s.file.look(ctx, conn, &status)
 	}
-	conn.looked = err == nil
 	return status, err
 }
 

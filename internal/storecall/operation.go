@@ -12,6 +12,7 @@ type operation struct {
 	mu    sync.Mutex
 	ended bool
 	kept  map[any]io.Closer // by store
+	facts map[any]string    // by store
 }
 
 type operationKey struct{}
@@ -22,7 +23,7 @@ func Operation(ctx context.Context) (context.Context, func()) {
 	if _, within := ctx.Value(operationKey{}).(*operation); within {
 		return ctx, func() {}
 	}
-	o := &operation{kept: make(map[any]io.Closer)}
+	o := &operation{kept: make(map[any]io.Closer), facts: make(map[any]string)}
 	return context.WithValue(ctx, operationKey{}, o), o.end
 }
 
@@ -78,4 +79,24 @@ func Keep(ctx context.Context, store any, connection io.Closer) {
 		return
 	}
 	o.kept[store] = connection
+}
+
+// Note records a fact about a store for the rest of the operation of ctx, also after a Pause.
+func Note(ctx context.Context, store any, fact string) {
+	if o, ok := ctx.Value(operationKey{}).(*operation); ok {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.facts[store] = fact
+	}
+}
+
+// Noted returns the fact that a store has noted last in the operation of ctx, or "".
+func Noted(ctx context.Context, store any) string {
+	o, ok := ctx.Value(operationKey{}).(*operation)
+	if !ok {
+		return ""
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.facts[store]
 }
