@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -35,8 +33,8 @@ type fleet struct {
 	steady, window time.Duration
 	create         bool
 
+	server  *fleetServer
 	admin   *sqlx.DB
-	pid     int // of the server, if it runs on this host
 	members []member
 	shared  []*sqlx.DB // the handles, when the server allows fewer connections than members
 	table   *report.Table
@@ -59,6 +57,7 @@ const (
 	few          = 16               // members that end and start again at a time in the rolling restart
 	reserved     = 10               // connections that are left to others
 	mostTexts    = 5                // of failures in a phase
+	mostTries    = 20               // of a start
 )
 
 // fleetLayout has 65,536 worker IDs.
@@ -66,7 +65,7 @@ var fleetLayout = bitsalloc.Layout{DeltaBits: 31, WorkerBits: 16, SequenceBits: 
 
 func fleetCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
 	f := &fleet{namespace: "fleet-" + time.Now().UTC().Format("20060102-150405.000")}
-	flags.StringVar(&f.dsn, "dsn", "", "MySQL or MariaDB with the tables of leases, as `USER:PASSWORD@tcp(HOST:PORT)/DATABASE`;\neach run adds a namespace: use a separate database")
+	flags.StringVar(&f.dsn, "dsn", "", "MySQL or MariaDB with the tables of leases, as `USER:PASSWORD@tcp(HOST:PORT)/DATABASE`,\nor PostgreSQL as postgres://USER:PASSWORD@HOST:PORT/DATABASE; each run adds a namespace: use a separate database")
 	flags.BoolVar(&f.create, "create", false, "create the missing tables of that database")
 	flags.IntVar(&f.n, "n", 1000, "`leases`, 1 to 65,536")
 	flags.DurationVar(&f.steady, "for", time.Minute, "time of steady renewals; with the default window a lease is renewed every 45 s")
@@ -80,11 +79,11 @@ func fleetCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
 }
 
 func (f *fleet) run(ctx context.Context, w io.Writer, facts report.Facts) (err error) {
-	var closeDatabase func() error
-	if f.admin, closeDatabase, err = openDatabase(ctx, f.dsn, false); err != nil {
+	f.server = newFleetServer(f.dsn)
+	if f.admin, err = f.server.open(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeDatabase()) }()
+	defer func() { err = errors.Join(err, f.admin.Close()) }()
 	if f.create {
 		if _, err := sqlassigner.Apply(ctx, f.admin, sqlassigner.Config{}); err != nil {
 			return err
@@ -137,14 +136,9 @@ func (f *fleet) run(ctx context.Context, w io.Writer, facts report.Facts) (err e
 // share makes the members, and their handles when the server allows fewer connections. It returns
 // the version of the server and the number of handles.
 func (f *fleet) share(ctx context.Context) (version string, handles int, err error) {
-	var allowed int
-	var host, file string
-	if err = f.admin.QueryRowContext(ctx, "SELECT VERSION(), @@max_connections, @@hostname, @@pid_file").Scan(&version, &allowed, &host, &file); err != nil {
+	version, allowed, err := f.server.learn(ctx, f.admin)
+	if err != nil {
 		return "", 0, err
-	}
-	if here, err := os.Hostname(); err == nil && here == host {
-		text, _ := os.ReadFile(file)
-		f.pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 	}
 	f.members = make([]member, f.n)
 	if allowed -= reserved; allowed >= f.n {
@@ -164,7 +158,7 @@ func (f *fleet) share(ctx context.Context) (version string, handles int, err err
 }
 
 func (f *fleet) open() (*sqlx.DB, error) {
-	db, err := sqlassigner.OpenMySQL(f.dsn)
+	db, err := f.server.open()
 	if err == nil {
 		db.SetMaxOpenConns(1)
 	}
@@ -175,11 +169,28 @@ func (f *fleet) store(db *sqlx.DB) leasestore.Store {
 	return sqlassigner.LeaseStore(db, f.namespace, sqlassigner.Config{})
 }
 
-// start starts a member, as a process would.
-func (f *fleet) start(ctx context.Context, m *member) (err error) {
+// start starts a member, and again when that fails, as a process that is restarted.
+func (f *fleet) start(ctx context.Context, m *member) error {
+	began := time.Now()
+	for try := 1; ; try++ {
+		err := f.startOnce(ctx, m)
+		if err == nil {
+			break
+		}
+		if err = errors.Join(err, f.stop(m)); try == mostTries || ctx.Err() != nil {
+			return err
+		}
+		f.fail(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.starts = append(f.starts, time.Since(began))
+	return nil
+}
+
+func (f *fleet) startOnce(ctx context.Context, m *member) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	began := time.Now()
 	if f.shared == nil {
 		if m.db, err = f.open(); err != nil {
 			return err
@@ -193,13 +204,7 @@ func (f *fleet) start(ctx context.Context, m *member) (err error) {
 			LeaseLost:   func(_ int64, err error) { f.fail(err) },
 		},
 	})
-	if err != nil {
-		return errors.Join(err, f.stop(m))
-	}
-	f.mu.Lock()
-	f.starts = append(f.starts, time.Since(began))
-	f.mu.Unlock()
-	return nil
+	return err
 }
 
 // stop ends a member.
@@ -271,58 +276,33 @@ func (f *fleet) phase(ctx context.Context, name string, run func()) error {
 			f.lines = append(f.lines, fmt.Sprintf("%s: %s: %s", name, report.Counted(f.failures[text], "failure"), text))
 		}
 	}
-	statements := after.statements - before.statements - 1 // a sample is one
-	f.table.Add(name, report.Ns(float64(wall)), report.Comma(len(f.starts)), report.Comma(after.renewals-before.renewals), report.Comma(statements),
-		report.Comma(int64(float64(statements)/wall.Seconds())), report.Figure(float64(after.cpu-before.cpu)/float64(wall)),
-		report.Comma(after.waits-before.waits), at(0.5), at(0.99), at(1), report.Comma(failed))
+	asked, perSecond, waits := report.None, report.None, report.None
+	if n, ok := after.counters[statements]; ok {
+		n -= before.counters[statements] + 1 // a sample is one
+		asked, perSecond = report.Comma(n), report.Comma(int64(float64(n)/wall.Seconds()))
+	}
+	if n, ok := after.counters[lockWaits]; ok {
+		waits = report.Comma(n - before.counters[lockWaits])
+	}
+	f.table.Add(name, report.Ns(float64(wall)), report.Comma(len(f.starts)), report.Comma(after.renewals-before.renewals), asked, perSecond,
+		report.Figure(float64(after.cpu-before.cpu)/float64(wall)), waits, at(0.5), at(0.99), at(1), report.Comma(failed))
 	return nil
 }
 
 // A sample is a reading of the counters.
 type sample struct {
-	statements, waits, renewals int64
-	cpu                         time.Duration
+	counters map[string]int64 // of the server
+	renewals int64
+	cpu      time.Duration // of the server
 }
 
 func (f *fleet) sample(ctx context.Context) (s sample, err error) {
-	rows, err := f.admin.QueryContext(context.WithoutCancel(ctx), "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Innodb_row_lock_waits')")
-	if err != nil {
-		return s, err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		var value int64
-		if err := rows.Scan(&name, &value); err != nil {
-			return s, err
-		}
-		if name == "Questions" {
-			s.statements = value
-		} else {
-			s.waits = value
-		}
-	}
-	s.cpu, s.renewals = serverCPU(f.pid), f.renewals
+	s.counters, err = f.server.count(context.WithoutCancel(ctx), f.admin)
+	s.cpu, s.renewals = f.server.cpu(), f.renewals
 	for _, m := range f.members {
 		if m.gen != nil {
 			s.renewals += m.gen.Stats().Renewals
 		}
 	}
-	return s, rows.Err()
-}
-
-// serverCPU returns the CPU time of a process on Linux, or 0.
-func serverCPU(pid int) time.Duration {
-	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	_, rest, _ := strings.Cut(string(text), ") ") // after the name of the program
-	fields := strings.Fields(rest)
-	if len(fields) < 13 {
-		return 0
-	}
-	var ticks int64
-	for _, field := range fields[11:13] {
-		n, _ := strconv.ParseInt(field, 10, 64)
-		ticks += n
-	}
-	return time.Duration(ticks) * 10 * time.Millisecond // Linux counts 100 a second for programs
+	return s, err
 }

@@ -139,11 +139,15 @@ func TestJobTakesItsWorkerIDFromMariaDB(t *testing.T) {
 }
 
 func TestFleetStartsRenewsAndCloses(t *testing.T) {
-	for args, want := range map[string]string{
-		"--max-connections=151": "20 leases on 20 connections; 16 at a time",
-		"--max-connections=14":  "20 leases on 4 connections; 16 at a time",
+	for _, row := range []struct {
+		start     func(testing.TB, ...string) *testserver.Server
+		arg, want string
+	}{
+		{testserver.MySQL, "--max-connections=151", "20 leases on 20 connections; 16 at a time"},
+		{testserver.MySQL, "--max-connections=14", "20 leases on 4 connections; 16 at a time"},
+		{testserver.PostgreSQL, "-cmax_connections=40", "20 leases on 20 connections; 16 at a time"},
 	} {
-		server := testserver.MySQL(t, args)
+		server, want := row.start(t, row.arg), row.want
 		r := execute(t, nil, "fleet", "-n=20", "-for=3s", "-window=4s", "-create", "-dsn="+server.DSN())
 		if r.status != 0 || r.stderr != "" || !strings.Contains(r.stdout, want) {
 			t.Fatalf("status %d, stderr %q, want %q in\n%s", r.status, r.stderr, want, r.stdout)

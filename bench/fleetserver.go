@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner/sqlassigner"
+)
+
+// A fleetServer is the database server of a fleet.
+type fleetServer struct {
+	open     func() (*sqlx.DB, error)
+	facts    string // a query for the version, the allowed connections, the host, and the file with the process number
+	counters string // a query for names and values
+	pid      int    // if the server runs on this host
+}
+
+// The counters of a server. Some servers lack some.
+const (
+	statements = "Questions"
+	lockWaits  = "Innodb_row_lock_waits"
+)
+
+func newFleetServer(dsn string) *fleetServer {
+	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
+		return &fleetServer{
+			open: func() (*sqlx.DB, error) { return sqlx.Open("pgx", dsn) },
+			// The server does not know the name of its host. Users without rights see no folder.
+			facts: "SELECT 'PostgreSQL ' || current_setting('server_version'), current_setting('max_connections')::int, " +
+				"CASE WHEN inet_server_addr() IN ('127.0.0.1', '::1') THEN 'localhost' ELSE '' END, " +
+				"COALESCE((SELECT setting || '/postmaster.pid' FROM pg_settings WHERE name = 'data_directory'), '')",
+			counters: "SELECT '" + statements + "', SUM(calls)::bigint FROM pg_stat_statements",
+		}
+	}
+	return &fleetServer{
+		open:     func() (*sqlx.DB, error) { return sqlassigner.OpenMySQL(dsn) },
+		facts:    "SELECT VERSION(), @@max_connections, @@hostname, @@pid_file",
+		counters: "SHOW GLOBAL STATUS WHERE Variable_name IN ('" + statements + "', '" + lockWaits + "')",
+	}
+}
+
+// learn returns the version of the server and its most connections.
+func (s *fleetServer) learn(ctx context.Context, db *sqlx.DB) (version string, allowed int, err error) {
+	var host, file string
+	if err = db.QueryRowContext(ctx, s.facts).Scan(&version, &allowed, &host, &file); err != nil {
+		return "", 0, err
+	}
+	if here, err := os.Hostname(); host == "localhost" || err == nil && here == host {
+		text, _ := os.ReadFile(file)
+		first, _, _ := strings.Cut(string(text), "\n")
+		s.pid, _ = strconv.Atoi(strings.TrimSpace(first))
+	}
+	return version, allowed, nil
+}
+
+// count returns the counters. PostgreSQL has none without its extension pg_stat_statements.
+func (s *fleetServer) count(ctx context.Context, db *sqlx.DB) (map[string]int64, error) {
+	rows, err := db.QueryContext(ctx, s.counters)
+	if err != nil && strings.Contains(s.counters, "pg_stat_statements") {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	counters := make(map[string]int64)
+	for rows.Next() {
+		var name string
+		var value sql.NullInt64
+		if err := rows.Scan(&name, &value); err != nil {
+			return nil, err
+		}
+		counters[name] = value.Int64
+	}
+	return counters, rows.Err()
+}
+
+// cpu returns the CPU time of the server's processes on Linux, or 0: PostgreSQL has one for each
+// connection.
+func (s *fleetServer) cpu() (total time.Duration) {
+	if s.pid == 0 {
+		return 0
+	}
+	all, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, file := range all {
+		text, _ := os.ReadFile(file)
+		_, rest, _ := strings.Cut(string(text), ") ") // after the name of the program
+		fields := strings.Fields(rest)
+		if len(fields) < 15 {
+			continue
+		}
+		times := fields[11:13]
+		switch strconv.Itoa(s.pid) {
+		case filepath.Base(filepath.Dir(file)):
+			times = fields[11:15] // with those of processes that have ended
+		case fields[1]: // its parent
+		default:
+			continue
+		}
+		for _, field := range times {
+			ticks, _ := strconv.ParseInt(field, 10, 64)
+			total += time.Duration(ticks) * 10 * time.Millisecond // Linux counts 100 a second for programs
+		}
+	}
+	return total
+}
