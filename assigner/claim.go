@@ -21,8 +21,9 @@ type claim struct {
 	began  instant
 	meta   leasestore.Meta
 
-	raced int // rows lost to other processes
-	stuck int // new worker IDs lost
+	listed []leasestore.Row // expired, when last read
+	raced  int              // rows lost to other processes
+	stuck  int              // new worker IDs lost
 }
 
 // run takes a lease. It prefers a kept lease whose quarantine is over.
@@ -128,6 +129,7 @@ func (c *claim) free() ([]leasestore.Row, error) {
 		if err != nil {
 			return nil, fmt.Errorf("assigner: list the expired rows: %w", err)
 		}
+		c.listed = rows
 		usable, nearest := c.usable(rows)
 		if len(usable) == 0 && len(rows) == n && (c.usedUp() || !c.newFirst) {
 			continue

@@ -462,6 +462,19 @@ func TestLeasedCountsRowsOfFenced(t *testing.T) {
 	}
 }
 
+// A claim that ends after it has created rows for others leaves them uncounted. The next one counts
+// them all.
+func TestLeasedCountsRowsOfAClaimThatEnded(t *testing.T) {
+	s := newMemStore()
+	s.rows[0] = held(0, 1, "ended", 5000)
+	for worker := range int64(100) {
+		s.rows[1+worker] = free(1+worker, 0)
+	}
+	if w := takeIn(t, hasty(leased(s)), manyWorkers()).Grant().WorkerID; w == 0 || w > 100 || s.meta.NextWorkerID != 101 {
+		t.Errorf("worker %d, %d counted, want one of the rows and 101", w, s.meta.NextWorkerID)
+	}
+}
+
 // A claim creates rows for others if it has lost rows to them and the store can do so in one
 // operation. Rows that may be missing are not counted: no worker ID is burnt.
 func TestLeasedCreatesSpareRows(t *testing.T) {

@@ -3,6 +3,7 @@ package assigner
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
@@ -19,7 +20,7 @@ import (
 // later starts do.
 const (
 	fewestSpares = 128
-	mostSpares   = 1024
+	mostSpares   = 512
 )
 
 // patience is how often a claim loses new worker IDs while no other process moves the counter,
@@ -27,12 +28,17 @@ const (
 const patience = 4
 
 // lose records that another process has created the row of a new worker ID. The creator counts it,
-// unless it has ended or is a Fenced assigner.
+// unless it has ended or is a Fenced assigner. Then lose counts it, with the free rows behind it,
+// which the creator may have left.
 func (c *claim) lose(number int64) error {
 	if c.stuck++; c.stuck < patience {
 		return nil
 	}
-	return c.count(number + 1)
+	next := number + 1
+	for slices.ContainsFunc(c.listed, func(r leasestore.Row) bool { return r.WorkerID == next }) {
+		next++
+	}
+	return c.count(next)
 }
 
 // createSpares creates free rows in one operation, from the worker ID first up, if the claim has
