@@ -64,3 +64,9 @@ func (id *ID) UnmarshalText(text []byte) error {
 	*id = parsed
 	return nil
 }
+
+// MarshalBinary returns the text of [ID.MarshalText], for clients of Redis and for encoding/gob.
+func (id ID) MarshalBinary() ([]byte, error) { return id.MarshalText() }
+
+// UnmarshalBinary reads a text as [ID.UnmarshalText] does.
+func (id *ID) UnmarshalBinary(text []byte) error { return id.UnmarshalText(text) }

@@ -113,9 +113,11 @@ func TestNegativeNumbersSortLastAndDoNotReadBack(t *testing.T) {
 }
 
 var (
-	_ encoding.TextAppender    = uidring.ID(0)
-	_ encoding.TextMarshaler   = uidring.ID(0)
-	_ encoding.TextUnmarshaler = (*uidring.ID)(nil)
+	_ encoding.TextAppender      = uidring.ID(0)
+	_ encoding.TextMarshaler     = uidring.ID(0)
+	_ encoding.TextUnmarshaler   = (*uidring.ID)(nil)
+	_ encoding.BinaryMarshaler   = uidring.ID(0)
+	_ encoding.BinaryUnmarshaler = (*uidring.ID)(nil)
 )
 
 func TestAppendFormsKeepWhatIsBefore(t *testing.T) {

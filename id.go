@@ -11,7 +11,7 @@ import (
 //
 // There are three text forms:
 //
-//	decimal  176636547297255431   String, MarshalText, JSON, SQL, logs; variable width
+//	decimal  176636547297255431   String, MarshalText, JSON, SQL, Redis, gob, logs; variable width
 //	base32   04WWA04002807        AppendBase32; 13 characters that sort like the IDs; read in lower case, too
 //	base62   0D2zpT7hYBT          AppendBase62; 11 characters that sort like the IDs if case counts
 //

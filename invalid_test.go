@@ -105,6 +105,7 @@ func TestNegativeIDsAreNotWritten(t *testing.T) {
 			t.Errorf("AppendText left %q, want dst unchanged", dst)
 		}
 		checkInvalid(t, "MarshalText", second(id.MarshalText()), uidring.ErrRange)
+		checkInvalid(t, "MarshalBinary", second(id.MarshalBinary()), uidring.ErrRange)
 		checkInvalid(t, "MarshalJSON", second(id.MarshalJSON()), uidring.ErrRange)
 		checkInvalid(t, "Value", second(id.Value()), uidring.ErrRange)
 	}

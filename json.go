@@ -16,10 +16,17 @@ func (id ID) MarshalJSON() ([]byte, error) {
 	return append(strconv.AppendInt(text, int64(id), 10), '"'), nil
 }
 
-// UnmarshalJSON reads the decimal form from a JSON string or number, so that an ID may also come
-// from a program that writes numbers. It refuses a number with a point or an exponent, and all that
-// [Parse] refuses, with the same errors. As usual in encoding/json, null changes nothing; a *ID
-// tells it from 0. An error leaves the ID as it was.
+// maxExact is the largest number up to which float64 holds every integer.
+const maxExact = 1<<53 - 1
+
+// UnmarshalJSON reads the decimal form from a JSON string, or from a JSON number up to 2^53 - 1. It
+// refuses larger numbers with [ErrRange], because programs that read or write numbers as float64
+// round one ID to another. Use a field of type int64 if both ends are exact. The tag option string
+// of encoding/json hands over each string as a number: leave it out.
+//
+// UnmarshalJSON also refuses a number with a point or an exponent, and all that [Parse] refuses,
+// with the same errors. As usual in encoding/json, null changes nothing; a *ID tells it from 0. An
+// error leaves the ID as it was.
 func (id *ID) UnmarshalJSON(data []byte) error {
 	if string(data) == "null" {
 		return nil
@@ -31,6 +38,10 @@ func (id *ID) UnmarshalJSON(data []byte) error {
 	parsed, err := parseDecimal(jsonValue, string(text))
 	if err != nil {
 		return err
+	}
+	if parsed > maxExact && data[0] != '"' {
+		return jsonValue.invalid(ErrRange, string(text), "a number above 2^53 - 1, which may have been rounded", "numbers of 0 to "+
+			ID(maxExact).String()+"; send larger IDs as a string, without the tag option string, or use an int64 field where both ends are exact")
 	}
 	*id = parsed
 	return nil

@@ -54,6 +54,7 @@ func TestScanRefusesWhatIsNotAnID(t *testing.T) {
 		{"04WWA04002807", uidring.ErrSyntax, "04WWA04002807", `character "W" at offset 2`},
 		{1.5, uidring.ErrSyntax, "1.5", "type float64"},
 		{7.0, uidring.ErrSyntax, "7", "type float64"},
+		{176636547297255431.0, uidring.ErrSyntax, "1.7663654729725542e+17", "type float64"}, // of a map, rounded
 		{true, uidring.ErrSyntax, "true", "type bool"},
 		{time.Unix(0, 0).UTC(), uidring.ErrSyntax, "1970-01-01 00:00:00 +0000 UTC", "type time.Time"},
 	} {
