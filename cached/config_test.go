@@ -2,6 +2,7 @@ package cached_test
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,6 +12,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/uidringtest"
 )
 
 func TestEachMistakeIsNamed(t *testing.T) {
@@ -53,6 +55,18 @@ func TestZeroConfigMeansTheDefaults(t *testing.T) {
 			t.Errorf("Capacity %d, Remaining %d, want 65536", s.Capacity, s.Remaining)
 		}
 		take(t, g, 20*8192) // more than the ring has: padded inline, and no bound ahead
+	})
+}
+
+// The ring has more slots than the layout has units, for more IDs than an int64 counts.
+func TestCapacityDoesNotOverflow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		layout := bitsalloc.Layout{DeltaBits: 6, SequenceBits: 57, Unit: time.Minute}
+		g := open(t, cached.Config{Assigner: uidringtest.Worker(0), Layout: layout, Epoch: time.Now().Add(-time.Minute), BoostPower: 8})
+		synctest.Wait()
+		if s := g.Stats(); s.Capacity < math.MaxInt/64*63 || s.Remaining <= 0 || s.Remaining > s.Capacity {
+			t.Errorf("Capacity %d, Remaining %d, want %d or nearly so, and no more", s.Capacity, s.Remaining, math.MaxInt)
+		}
 	})
 }
 

@@ -1,6 +1,7 @@
 package cached
 
 import (
+	"math"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -15,7 +16,7 @@ type Stats struct {
 	Window       time.Duration      // ID time left until Limit; 0 without a fence or a grant
 	WindowLasts  time.Duration      // real time until Limit at the present rate of use
 
-	Capacity  int   // IDs in a full ring
+	Capacity  int   // IDs in a full ring; at most the largest int
 	Remaining int   // IDs in the ring now
 	Issued    int64 // IDs returned, and IDs reserved by lanes
 	Retired   int64 // IDs dropped as stale, to go on with the sequence, or at Close, Invalidate and the loss of a worker ID
@@ -41,6 +42,7 @@ func (g *Generator) Stats() Stats {
 	g.running.Unlock()
 	grant := g.keeper.Latest()
 	window, lasts := g.keeper.Window()
+	bits := g.alloc.Layout().SequenceBits
 	return Stats{
 		WorkerID:      grant.WorkerID,
 		DatacenterID:  g.cfg.DatacenterID,
@@ -48,8 +50,8 @@ func (g *Generator) Stats() Stats {
 		Limit:         grant.Limit,
 		Window:        window,
 		WindowLasts:   lasts,
-		Capacity:      g.ring.Slots() << g.alloc.Layout().SequenceBits,
-		Remaining:     int(counts.Remaining),
+		Capacity:      int(min(min(int64(g.ring.Slots()), math.MaxInt64>>bits)<<bits, math.MaxInt)),
+		Remaining:     int(min(counts.Remaining, math.MaxInt)),
 		Issued:        int64(counts.Issued),
 		Retired:       int64(counts.Retired),
 		PaddingPasses: g.passes.Load(),

@@ -98,7 +98,8 @@ func (g *Generator) Fill(dst []int64) (int, error) {
 }
 
 // Reserve returns the next n consecutive IDs, from first to first+got-1. got is at most 1 unless
-// the step is 1. For an n below 1 it returns zeros.
+// the step is 1, and at most 2^20: package cached, too, stops at the end of a unit. For an n below
+// 1 it returns zeros.
 func (g *Generator) Reserve(n int) (first int64, got int, err error) {
 	if n < 1 {
 		return 0, 0, nil
@@ -106,7 +107,7 @@ func (g *Generator) Reserve(n int) (first int64, got int, err error) {
 	if g.step != 1 {
 		n = 1
 	}
-	return g.take(n)
+	return g.take(min(n, 1<<20))
 }
 
 // ReserveContext is Reserve.

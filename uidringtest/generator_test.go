@@ -61,8 +61,17 @@ func TestGeneratorIssuesOneSequenceByAllMethods(t *testing.T) {
 	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7); err != nil || n != 2 || got != 3 || !slices.Equal(ids, []int64{1, 2, 3, 4, 5, 6, 7, 10}) {
 		t.Errorf("IDs %d, %d filled, %d reserved, %v", ids, n, got, err)
 	}
-	if first, n, err := uidringtest.New(1, 2).Reserve(3); first != 1 || n != 1 || err != nil {
-		t.Errorf("Reserve with a step of 2 = %d, %d, %v, want one ID", first, n, err)
+	for _, row := range []struct {
+		step      int64
+		ask, want int
+	}{{2, 3, 1}, {1, math.MaxInt, 1 << 20}} {
+		g := uidringtest.New(1, row.step)
+		if first, n, err := g.Reserve(row.ask); first != 1 || n != row.want || err != nil {
+			t.Errorf("Reserve(%d) with a step of %d = %d, %d, %v, want %d IDs", row.ask, row.step, first, n, err, row.want)
+		}
+		if next, err := g.Next(); next != 1+int64(row.want)*row.step || err != nil {
+			t.Errorf("after Reserve(%d) with a step of %d: %d, %v", row.ask, row.step, next, err)
+		}
 	}
 }
 
