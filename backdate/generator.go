@@ -3,8 +3,8 @@
 //
 // A worker ID that was never given out has its whole past unused. New takes such a worker ID from
 // an assigner of package assigner, in any namespace that also serves package cached or defaultgen,
-// and issues IDs of it from the epoch to now. The fence of the lease proves that no other generator
-// has issued these IDs or ever will.
+// and issues IDs of it from the second unit of the epoch to now. The fence of the lease proves that no
+// other generator has issued these IDs or ever will.
 package backdate
 
 import (
@@ -40,7 +40,7 @@ var (
 // Layout and Epoch.
 type Config struct {
 	Layout       bitsalloc.Layout // zero: [bitsalloc.Default]
-	Epoch        time.Time        // zero: [bitsalloc.DefaultEpoch]; instants before it have no ID
+	Epoch        time.Time        // zero: [bitsalloc.DefaultEpoch]; instants before its second unit have no ID
 	DatacenterID int64            // 0 to 2^DatacenterBits - 1
 	// Assigner provides a worker ID that was never given out: [assigner.Auto], or Disposable of
 	// package sqlassigner. It is required. [assigner.Leased] prefers worker IDs that were used.

@@ -22,7 +22,8 @@ func newBackfill(s *streams) *cobra.Command {
 			"has issued these IDs or will: they have a worker ID of the namespace that was never given out. The namespace has the layout. A\n" +
 			"second with more times than IDs takes one more worker ID.\n\n" +
 			"A time is milliseconds since 1970, or as in 2026-11-21, 2026-11-21 15:04:05.25 (both UTC), or 2026-11-21T15:04:05+01:00. backfill\n" +
-			"stops at the first line that is no time from the epoch to now. IDs that were printed are used up: start again with new ones.",
+			"stops at the first line that is no time, such as an empty one, or a time before the second unit of the epoch or after now. IDs that\n" +
+			"were printed are used up: start again with new ones.",
 		Example: "  mysql -N -e 'SELECT created_at FROM orders ORDER BY seq' ids | uidring backfill --namespace orders > ids.txt",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -64,11 +64,14 @@ func TestBackfillStopsAtTheFirstLineWithoutAnID(t *testing.T) {
 		t.Errorf("%s, want one worker ID", out)
 	}
 	for line, want := range map[string]string{
-		"NULL":       `line 3: time "NULL", allowed: milliseconds since 1970`,
-		"2025-12-31": "line 3: backdate: instant out of span: 2025-12-31 00:00:00 +0000 UTC, allowed: 2026-01-01 00:00:01 +0000 UTC to ",
-		"2093-01-01": "line 3: backdate: instant out of span",
+		"":           `line 2: time "", allowed: milliseconds since 1970`, // psql's NULL
+		" ":          `line 2: time "", allowed: milliseconds since 1970`,
+		"NULL":       `line 2: time "NULL", allowed: milliseconds since 1970`,
+		"2026-01-01": "line 2: backdate: instant out of span: 2026-01-01 00:00:00 +0000 UTC, allowed: 2026-01-01 00:00:01 +0000 UTC to ",
+		"2025-12-31": "line 2: backdate: instant out of span: 2025-12-31 00:00:00 +0000 UTC, allowed: 2026-01-01 00:00:01 +0000 UTC to ",
+		"2093-01-01": "line 2: backdate: instant out of span",
 	} {
-		code, out, text := run(t, fmt.Sprintf("2026-02-01\n\n%s\n2026-02-01\n", line), "backfill")
+		code, out, text := run(t, fmt.Sprintf("2026-02-01\n%s\n2026-02-01\n", line), "backfill")
 		if code != exitFailure || strings.Count(out, "\n") != 1 || !strings.Contains(text, want) {
 			t.Errorf("%s: code %d, %q, %q, want code 1, one ID and %q", line, code, out, text, want)
 		}

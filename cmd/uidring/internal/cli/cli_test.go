@@ -84,7 +84,7 @@ func TestUsageErrorIsOneLine(t *testing.T) {
 		"parse --epoch now 1": `invalid argument "now" for "--epoch" flag: allowed: milliseconds since 1970, 2026-11-21, 2026-11-21T15:04:05 (both UTC), ` +
 			"or with a zone as in 2026-11-21T15:04:05+01:00; see uidring parse --help",
 		"parse --epoch 2026 1": `invalid argument "2026" for "--epoch" flag: ambiguous: milliseconds since 1970 have 12 digits or more, ` +
-			"allowed: 2026-01-01, or 1767225600000; see uidring parse --help",
+			"allowed: 2026-11-21, or 1795219200000; see uidring parse --help",
 		"parse --layout 60/0/9/9 1":                                  "bitsalloc: invalid layout: DeltaBits 60 + DatacenterBits 0 + WorkerBits 9 + SequenceBits 9 = 78, allowed: at most 63",
 		"range --from 2026-11-22 --to 2026-11-21":                    "--to 2026-11-21T00:00:00Z, allowed: later than --from 2026-11-22T00:00:00Z",
 		"plan --rate NaN --years 1000 --processes 0 --datacenters 0": "rate NaN, allowed: 0 to 1e18 IDs a second; processes 0, allowed: 1 to 1e12; years 1000, allowed: above 0, at most 290; datacenters 0, allowed: 1 to 1e12",

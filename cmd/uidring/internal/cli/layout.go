@@ -63,7 +63,7 @@ func (f *timeFlag) Set(text string) error {
 		return errors.New("allowed: milliseconds since 1970, 2026-11-21, 2026-11-21T15:04:05 (both UTC), or with a zone as in 2026-11-21T15:04:05+01:00")
 	}
 	if ms < smallestMilli && ms > -smallestMilli {
-		return errors.New("ambiguous: milliseconds since 1970 have 12 digits or more, allowed: 2026-01-01, or 1767225600000")
+		return errors.New("ambiguous: milliseconds since 1970 have 12 digits or more, allowed: 2026-11-21, or 1795219200000")
 	}
 	f.Time = time.UnixMilli(ms).UTC()
 	return nil

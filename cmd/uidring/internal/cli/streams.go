@@ -62,15 +62,11 @@ func (s *streams) confirm(consequence string, args ...any) error {
 	return fmt.Errorf("%w: %s; pass --yes to confirm", errUnconfirmed, fmt.Sprintf(consequence, args...))
 }
 
-// eachLine calls do with each line of standard input that is not blank, and with its number.
+// eachLine calls do with each line of standard input, without spaces around it, and with its number.
 func (s *streams) eachLine(do func(number int, line string) error) error {
 	lines := bufio.NewScanner(s.in)
 	for number := 1; lines.Scan(); number++ {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" {
-			continue
-		}
-		if err := do(number, line); err != nil {
+		if err := do(number, strings.TrimSpace(lines.Text())); err != nil {
 			return err
 		}
 	}
