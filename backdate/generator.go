@@ -3,8 +3,8 @@
 //
 // A worker ID that was never given out has its whole past unused. New takes such a worker ID from
 // an assigner of package assigner, in any namespace that also serves package cached or defaultgen,
-// and issues IDs of it from the second unit of the epoch to now. The fence of the lease proves that no
-// other generator has issued these IDs or ever will.
+// and issues IDs of it from the second unit of the epoch to now. The fence of the lease proves that
+// no other generator has issued these IDs or ever will.
 package backdate
 
 import (

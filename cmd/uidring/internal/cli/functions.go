@@ -44,8 +44,8 @@ CREATE OR REPLACE FUNCTION uidring_time(id bigint) RETURNS timestamptz LANGUAGE 
   SELECT (timestamp '{{.Epoch}}' + (id >> {{.Shift}}) * {{.Unit}} / 1000 * interval '1 second'
     + (id >> {{.Shift}}) * {{.Unit}} % 1000 * interval '1 millisecond') AT TIME ZONE 'UTC' $$;
 CREATE OR REPLACE FUNCTION uidring_at(t timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-  SELECT CASE WHEN units < 0 THEN 1 WHEN units > {{.MaxDelta}} THEN {{.After}} ELSE greatest(1, units * {{.Step}}) END
-  FROM (SELECT floor(extract(epoch FROM (t AT TIME ZONE 'UTC') - timestamp '{{.Epoch}}') * 1000 / {{.Unit}})::bigint) AS since(units) $$;
+  SELECT CASE WHEN t < timestamp '{{.Epoch}}' AT TIME ZONE 'UTC' THEN 1 WHEN units <= {{.MaxDelta}} THEN greatest(1, units * {{.Step}}) ELSE {{.After}} END
+  FROM (SELECT floor(extract(epoch FROM CASE WHEN isfinite(t) THEN (t AT TIME ZONE 'UTC') - timestamp '{{.Epoch}}' END) * 1000 / {{.Unit}})::bigint) AS since(units) $$;
 CREATE OR REPLACE FUNCTION uidring_datacenter(id bigint) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$ SELECT id >> {{.DatacenterShift}} & {{.MaxDatacenter}} $$;
 CREATE OR REPLACE FUNCTION uidring_worker(id bigint) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$ SELECT id >> {{.WorkerShift}} & {{.MaxWorker}} $$;
 CREATE OR REPLACE FUNCTION uidring_sequence(id bigint) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$ SELECT id & {{.MaxSequence}} $$;

@@ -86,6 +86,13 @@ func TestSchemaFunctions(t *testing.T) {
 						t.Errorf("%v: smallest ID at %s: %s, want %d", layout, text, got, alloc.MinAt(at))
 					}
 				}
+				if kind == "postgres" {
+					for text, want := range map[string]int64{"'-infinity'": 1, "'infinity'": alloc.MinAt(end), "'294276-12-31 UTC'": alloc.MinAt(end), "'4713-01-02 BC UTC'": 1} {
+						if got := value("at", text); got != fmt.Sprint(want) {
+							t.Errorf("%v: smallest ID at %s: %s, want %d", layout, text, got, want)
+						}
+					}
+				}
 			}
 		})
 	}
