@@ -12,6 +12,16 @@
 //
 // Such a generator issues the same IDs in each test, even if the clock of the test before went
 // further: the process remembers the time of a worker ID of assigner.Static, and not of Worker.
+//
+// The clock of package testing/synctest begins in 2000, before the epoch, and a generator refuses
+// to start. Move the clock on first, and close the generator within the bubble:
+//
+//	synctest.Test(t, func(t *testing.T) {
+//		time.Sleep(time.Until(bitsalloc.DefaultEpoch().Add(time.Hour))) // takes no real time
+//		g, err := cached.New(cached.Config{Assigner: uidringtest.Worker(7)})
+//		// …
+//		defer g.Close()
+//	})
 package uidringtest
 
 import (
