@@ -18,7 +18,7 @@ import (
 
 // A Parcel is a model of bun. A bun.Query has no place for a generator, so the context carries it.
 type Parcel struct {
-	ID       uidring.ID  `bun:",pk"`
+	ID       uidring.ID  `bun:",pk,type:bigint"` // SQLite would count an integer
 	Contains *uidring.ID // may be NULL
 }
 
@@ -60,6 +60,9 @@ func TestBun(t *testing.T) {
 	}
 	if _, err := db.NewInsert().Model(new(Parcel)).Exec(t.Context()); err == nil {
 		t.Error("a row was inserted without a generator")
+	}
+	if _, err := db.ExecContext(ctx, "INSERT INTO parcels (contains) VALUES (NULL)"); err == nil {
+		t.Error("the database gave an ID to a row without one")
 	}
 	var read []Parcel
 	if err := db.NewSelect().Model(&read).Order("id").Scan(ctx); err != nil {

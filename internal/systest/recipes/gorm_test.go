@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 	"gorm.io/gorm/logger"
 
 	"github.com/uidring/uidring"
@@ -23,43 +27,63 @@ import (
 
 // An Invoice is a model of GORM.
 type Invoice struct {
-	ID    uidring.ID `gorm:"primaryKey;autoIncrement:false"`
+	ID    uidring.ID `gorm:"primaryKey;autoIncrement:false;type:bigint;not null"`
 	Payer string
 }
 
-// assignIDs gives an ID to each new row without one. It refuses a key of another type, such as the
-// uint of gorm.Model, unless the key is set: the database would count instead.
+// assignIDs gives an ID to each new row without one, be it a struct or a map.
 func assignIDs(db *gorm.DB, next func(context.Context) (uidring.ID, error)) error {
 	return db.Callback().Create().Before("gorm:create").Register("uidring", func(tx *gorm.DB) {
 		if tx.Error != nil || tx.Statement.Schema == nil || tx.Statement.Schema.PrioritizedPrimaryField == nil {
 			return
 		}
-		key := tx.Statement.Schema.PrioritizedPrimaryField
-		ctx, rows := tx.Statement.Context, tx.Statement.ReflectValue
-		assign := func(row reflect.Value) {
-			if row.Kind() != reflect.Struct { // a map of columns: the database rejects it without an ID
-				return
-			}
-			if _, zero := key.ValueOf(ctx, row); !zero {
-				return
-			}
-			if key.FieldType != reflect.TypeFor[uidring.ID]() {
-				_ = tx.AddError(fmt.Errorf("%s: key %s has type %s, want uidring.ID", tx.Statement.Schema.Name, key.Name, key.FieldType))
-				return
-			}
-			id, err := next(ctx)
-			if err == nil {
-				err = key.Set(ctx, row, id)
-			}
-			_ = tx.AddError(err)
+		rows := tx.Statement.ReflectValue
+		if rows.Kind() != reflect.Slice && rows.Kind() != reflect.Array {
+			_ = tx.AddError(assignID(tx, rows, next))
+			return
 		}
-		assign(rows)
-		if rows.Kind() == reflect.Slice || rows.Kind() == reflect.Array {
-			for i := range rows.Len() {
-				assign(reflect.Indirect(rows.Index(i)))
-			}
+		for i := range rows.Len() {
+			_ = tx.AddError(assignID(tx, reflect.Indirect(rows.Index(i)), next))
 		}
 	})
+}
+
+// assignID refuses a key of another type, such as the uint of gorm.Model, unless the key is set:
+// the database would count instead.
+func assignID(tx *gorm.DB, row reflect.Value, next func(context.Context) (uidring.ID, error)) error {
+	key, ctx := tx.Statement.Schema.PrioritizedPrimaryField, tx.Statement.Context
+	set := func(id uidring.ID) error { return key.Set(ctx, row, id) }
+	switch row.Kind() {
+	case reflect.Struct:
+		if _, zero := key.ValueOf(ctx, row); !zero {
+			return nil
+		}
+	case reflect.Map:
+		columns, _ := row.Interface().(map[string]any)
+		if columns == nil {
+			return gorm.ErrInvalidData
+		}
+		for name, value := range columns {
+			if tx.Statement.Schema.LookUpField(name) != key {
+				continue
+			}
+			if v := reflect.ValueOf(value); v.IsValid() && !v.IsZero() {
+				return nil
+			}
+			delete(columns, name)
+		}
+		set = func(id uidring.ID) error { columns[key.DBName] = id; return nil }
+	default: // GORM refuses it
+		return nil
+	}
+	if key.FieldType != reflect.TypeFor[uidring.ID]() {
+		return fmt.Errorf("%s: key %s has type %s, want uidring.ID", tx.Statement.Schema.Name, key.Name, key.FieldType)
+	}
+	id, err := next(ctx)
+	if err != nil {
+		return err
+	}
+	return set(id)
 }
 
 // newShopIDs has the generator share the connections of GORM.
@@ -79,21 +103,30 @@ func newShopIDs(ctx context.Context, db *gorm.DB) (*cached.Generator, error) {
 }
 
 func TestGORM(t *testing.T) {
-	dsn := testserver.MariaDB(t).DSN()
-	for name, test := range map[string]func(*testing.T, *gorm.DB){
-		"NewRows": newRows, "ForgottenIDs": forgottenIDs, "OtherKeys": otherKeys, "SharedPool": sharedPool,
+	for database, dialect := range map[string]gorm.Dialector{
+		"MariaDB":    mysql.Open(testserver.MariaDB(t).DSN()),
+		"MySQL":      mysql.Open(testserver.MySQL(t).DSN()),
+		"PostgreSQL": postgres.Open(testserver.PostgreSQL(t).DSN()),
+		"SQLite":     sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: filepath.Join(testserver.DiskFolder(t), "gorm.db")}),
 	} {
-		t.Run(name, func(t *testing.T) {
-			db, err := gorm.Open(mysql.Open(dsn), &gorm.Config{Logger: logger.Discard})
-			if err != nil {
-				t.Fatal(err)
-			}
-			models := []any{&Invoice{}, &Receipt{}, &Ticket{}, &Country{}}
-			if err := errors.Join(db.Migrator().DropTable(models...), db.AutoMigrate(models...)); err != nil {
-				t.Fatal(err)
-			}
-			test(t, db)
-		})
+		for name, test := range map[string]func(*testing.T, *gorm.DB){
+			"NewRows": newRows, "ForgottenIDs": forgottenIDs, "OtherKeys": otherKeys, "Upserts": upserts, "SharedPool": sharedPool,
+		} {
+			t.Run(database+" "+name, func(t *testing.T) {
+				if name == "SharedPool" && database != "MariaDB" {
+					t.Skip("the recipe has the dialect of MySQL")
+				}
+				db, err := gorm.Open(dialect, &gorm.Config{Logger: logger.Discard})
+				if err != nil {
+					t.Fatal(err)
+				}
+				models := []any{&Invoice{}, &Receipt{}, &Ticket{}, &Country{}, &Account{}}
+				if err := errors.Join(db.Migrator().DropTable(models...), db.AutoMigrate(models...)); err != nil {
+					t.Fatal(err)
+				}
+				test(t, db)
+			})
+		}
 	}
 }
 
@@ -104,21 +137,27 @@ func newRows(t *testing.T, db *gorm.DB) {
 	}
 	one, own := Invoice{Payer: "Ada"}, Invoice{ID: 7, Payer: "Bob"}
 	several := []*Invoice{{Payer: "Cid"}, {Payer: "Dot"}}
-	for _, rows := range []any{&one, &own, &several, map[string]any{"ID": 8, "payer": "Eve"}} {
+	for _, rows := range []any{
+		&one, &own, &several, map[string]any{"ID": 8, "payer": "Eve"}, map[string]any{"payer": "Flo"},
+		[]map[string]any{{"payer": "Gus", "id": 0}, {"payer": "Hal", "ID": nil}},
+	} {
 		if err := db.Model(&Invoice{}).Create(rows).Error; err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, rows := range []any{[]*Invoice{nil}, map[string]any{"payer": "Flo"}, []map[string]any{{"payer": "Flo"}}} {
+	for _, rows := range []any{[]*Invoice{nil}, map[string]any(nil)} {
 		if err := db.Model(&Invoice{}).Create(rows).Error; err == nil {
 			t.Errorf("%v was created without an ID", rows)
 		}
+	}
+	if err := db.Exec("INSERT INTO invoices (payer) VALUES ('Ivy')").Error; err == nil {
+		t.Error("the database gave an ID to a row without one")
 	}
 	var read []Invoice
 	if err := db.Order("id").Find(&read).Error; err != nil {
 		t.Fatal(err)
 	}
-	want := []Invoice{{7, "Bob"}, {8, "Eve"}, {1000, "Ada"}, {1001, "Cid"}, {1002, "Dot"}}
+	want := []Invoice{{7, "Bob"}, {8, "Eve"}, {1000, "Ada"}, {1001, "Cid"}, {1002, "Dot"}, {1003, "Flo"}, {1004, "Gus"}, {1005, "Hal"}}
 	if !reflect.DeepEqual(read, want) || one.ID != 1000 || several[1].ID != 1002 {
 		t.Errorf("rows %v, want %v", read, want)
 	}
@@ -163,8 +202,8 @@ func otherKeys(t *testing.T, db *gorm.DB) {
 		t.Fatal(err)
 	}
 	ticket := Ticket{Seat: "7a"}
-	for _, rows := range []any{&ticket, []*Ticket{{Seat: "7b"}}} {
-		if err := db.Create(rows).Error; err == nil || !strings.Contains(err.Error(), "Ticket: key ID has type uint, want uidring.ID") {
+	for _, rows := range []any{&ticket, []*Ticket{{Seat: "7b"}}, map[string]any{"seat": "7c"}} {
+		if err := db.Model(&Ticket{}).Create(rows).Error; err == nil || !strings.Contains(err.Error(), "Ticket: key ID has type uint, want uidring.ID") {
 			t.Errorf("a key that the database counts: %v, want an error", err)
 		}
 	}
@@ -174,6 +213,32 @@ func otherKeys(t *testing.T, db *gorm.DB) {
 	}
 	if err := db.Create(&Country{Code: "NL"}).Error; err != nil {
 		t.Errorf("a row with a key of its own: %v", err)
+	}
+}
+
+// An Account has a unique column besides its key.
+type Account struct {
+	ID    uidring.ID `gorm:"primaryKey;autoIncrement:false;type:bigint;not null"`
+	Email string     `gorm:"uniqueIndex;size:100"`
+}
+
+// upserts meets a row with the same unique column: the row keeps its ID, and the page says how to
+// read it.
+func upserts(t *testing.T, db *gorm.DB) {
+	if err := assignIDs(db, uidringtest.New(1000, 1).NextIDContext); err != nil {
+		t.Fatal(err)
+	}
+	first, again, read := Account{Email: "ada@example.com"}, Account{Email: "ada@example.com"}, Account{}
+	onEmail := clause.OnConflict{Columns: []clause.Column{{Name: "email"}}, DoUpdates: clause.AssignmentColumns([]string{"email"})}
+	if err := errors.Join(db.Create(&first).Error, db.Clauses(onEmail, clause.Returning{}).Create(&again).Error, db.Find(&read).Error); err != nil {
+		t.Fatal(err)
+	}
+	returned := uidring.ID(1000)
+	if strings.Contains(t.Name(), "/MySQL") { // has no RETURNING
+		returned = 1001
+	}
+	if read.ID != 1000 || again.ID != returned {
+		t.Errorf("row %d, struct %d after an upsert, want 1000 and %d", read.ID, again.ID, returned)
 	}
 }
 

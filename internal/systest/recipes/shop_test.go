@@ -16,7 +16,7 @@ import (
 func TestShop(t *testing.T) {
 	db := sqlx.MustOpen("sqlite", filepath.Join(t.TempDir(), "shop.db"))
 	defer db.Close()
-	db.MustExec("CREATE TABLE orders (id bigint PRIMARY KEY, replaces bigint)")
+	db.MustExec("CREATE TABLE orders (id bigint NOT NULL PRIMARY KEY, replaces bigint)")
 	ids := uidringtest.New(176636547297255431, 1)
 	ids.Fail(nil, nil, cached.ErrLeaseExhausted)
 	handler := (&Shop{db, ids}).routes()
