@@ -14,10 +14,12 @@ import (
 // orders masks order IDs. A program reads its keys from the environment or a store of secrets.
 var orders, _ = publicid.New("order", "1:000102030405060708090a0b0c0d0e0f")
 
-// An OrderID is the ID in SQL, and its face in JSON and URLs.
+// An OrderID is the ID in SQL, and its face in JSON, URLs and texts.
 type OrderID uidring.ID
 
-func (id OrderID) MarshalText() ([]byte, error) { return []byte(orders.Text(uidring.ID(id))), nil }
+func (id OrderID) String() string { return orders.Text(uidring.ID(id)) }
+
+func (id OrderID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
 func (id *OrderID) UnmarshalText(text []byte) error {
 	parsed, err := orders.Parse(string(text))

@@ -48,8 +48,8 @@ func assignIDs(db *gorm.DB, next func(context.Context) (uidring.ID, error)) erro
 	})
 }
 
-// assignID refuses a key of another type, such as the uint of gorm.Model, unless the key is set:
-// the database would count instead.
+// assignID gives an ID to a row without one. It refuses a key of another kind than int64, such as
+// the uint of gorm.Model: the database would count instead.
 func assignID(tx *gorm.DB, row reflect.Value, next func(context.Context) (uidring.ID, error)) error {
 	key, ctx := tx.Statement.Schema.PrioritizedPrimaryField, tx.Statement.Context
 	set := func(id uidring.ID) error { return key.Set(ctx, row, id) }
@@ -76,8 +76,8 @@ func assignID(tx *gorm.DB, row reflect.Value, next func(context.Context) (uidrin
 	default: // GORM refuses it
 		return nil
 	}
-	if key.FieldType != reflect.TypeFor[uidring.ID]() {
-		return fmt.Errorf("%s: key %s has type %s, want uidring.ID", tx.Statement.Schema.Name, key.Name, key.FieldType)
+	if key.FieldType.Kind() != reflect.Int64 {
+		return fmt.Errorf("%s: key %s has type %s, want uidring.ID or another int64", tx.Statement.Schema.Name, key.Name, key.FieldType)
 	}
 	id, err := next(ctx)
 	if err != nil {

@@ -98,8 +98,8 @@ func (m *migration) read(args []string) (ids []int64, origin string, err error) 
 	return ids, "all arguments", nil
 }
 
-// readLines reads decimal IDs from standard input. It skips NULL, which psql prints as a blank line:
-// the verdict is about a set of IDs, not about rows.
+// readLines reads decimal IDs from standard input. It skips NULL and blank lines, which psql prints
+// for NULL: the verdict is about a set of IDs, not about rows.
 func (m *migration) readLines() (ids []int64, err error) {
 	err = m.s.eachLine(func(number int, line string) error {
 		if line == "" || line == "NULL" {

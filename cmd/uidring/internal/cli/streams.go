@@ -62,7 +62,7 @@ func (s *streams) confirm(consequence string, args ...any) error {
 	return fmt.Errorf("%w: %s; pass --yes to confirm", errUnconfirmed, fmt.Sprintf(consequence, args...))
 }
 
-// eachLine calls do with each line of standard input, without spaces around it, and with its number.
+// eachLine calls do with each line of standard input, trimmed, and with its number.
 func (s *streams) eachLine(do func(number int, line string) error) error {
 	lines := bufio.NewScanner(s.in)
 	for number := 1; lines.Scan(); number++ {

@@ -1,0 +1,119 @@
+package recipes
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"gorm.io/driver/mysql"
+	"gorm.io/driver/postgres"
+	"gorm.io/driver/sqlite"
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/internal/test/testserver"
+	"github.com/uidring/uidring/publicid"
+	"github.com/uidring/uidring/uidringtest"
+)
+
+var orders, _ = publicid.New("order", "1:000102030405060708090a0b0c0d0e0f")
+
+// An OrderID is a BIGINT in SQL, and a face in JSON, URLs, templates and logs.
+type OrderID uidring.ID
+
+func (id OrderID) String() string { return orders.Text(uidring.ID(id)) }
+
+// Format prints the face with every verb, %d included.
+func (id OrderID) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, id.String()) }
+
+func (id OrderID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
+
+func (id *OrderID) UnmarshalText(text []byte) error {
+	parsed, err := orders.Parse(string(text))
+	*id = OrderID(parsed)
+	return err
+}
+
+// The page shows the type above, in a program that compiles.
+func TestFacesPage(t *testing.T) {
+	program, _ := programOf(t, "docs/FACES.md")
+	build(t.Context(), t, program)
+	source, err := os.ReadFile("faces_test.go")
+	testkit.Must(t, err)
+	_, text, _ := strings.Cut(string(source), "// An OrderID is")
+	text, _, _ = strings.Cut(text, "// The page shows")
+	if !strings.Contains(program, text) {
+		t.Errorf("docs/FACES.md does not have the type of faces_test.go:\n%s", text)
+	}
+}
+
+// No text shows the number behind a face.
+func TestFacesHideIDs(t *testing.T) {
+	const face = "order_10J2MZXHVGK34W"
+	id := OrderID(176636547297255431)
+	row := struct {
+		ID       OrderID
+		Replaces *OrderID
+	}{id, &id}
+	page := template.Must(template.New("").Parse(`<a href="/orders/{{.ID}}" title="{{.Replaces}}" onclick="show({{.ID}})">{{printf "%d" .ID}}</a>`))
+	var out bytes.Buffer
+	for _, verb := range []string{"%v", "%d", "%s", "%q", "%x", "%+v", "%#v", "%08d"} {
+		for _, value := range []any{id, &id, row, &row, []OrderID{id}, map[OrderID]OrderID{id: id}} {
+			fmt.Fprintf(&out, verb+"\n", value)
+		}
+	}
+	testkit.Must(t, page.Execute(&out, row))
+	for _, handler := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
+		slog.New(handler).Info("\n", "id", id, "pointer", &id, "row", row, "rows", []any{row, &row})
+	}
+	testkit.Must(t, json.NewEncoder(&out).Encode(row))
+	shown := strings.ReplaceAll(out.String(), face, "")
+	if n := strings.Count(out.String(), face); n < 80 || strings.Contains(shown, "176636547297255431") || strings.Contains(shown, fmt.Sprintf("%x", int64(id))) {
+		t.Errorf("%d faces in\n%s", n, &out)
+	}
+}
+
+// A Sale is a model of GORM whose key has a face.
+type Sale struct {
+	ID       OrderID `gorm:"primaryKey;autoIncrement:false;type:bigint;not null"`
+	Replaces *OrderID
+}
+
+func TestFacesAreNumbersInDatabases(t *testing.T) {
+	dsn := testserver.PostgreSQL(t).DSN()
+	pgx := func(mode string) gorm.Dialector {
+		return postgres.New(postgres.Config{DriverName: "pgx", DSN: dsn + "&default_query_exec_mode=" + mode})
+	}
+	for name, dialect := range map[string]gorm.Dialector{
+		"MySQL": mysql.Open(testserver.MySQL(t).DSN()), "pgx": postgres.Open(dsn), "pgx, simple": pgx("simple_protocol"), "pgx, exec": pgx("exec"),
+		"SQLite": sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: filepath.Join(testserver.DiskFolder(t), "faces.db")}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			db, err := gorm.Open(dialect, &gorm.Config{Logger: logger.Discard})
+			testkit.Must(t, err)
+			testkit.Must(t, db.Migrator().DropTable(&Sale{}))
+			testkit.Must(t, db.AutoMigrate(&Sale{}))
+			testkit.Must(t, assignIDs(db, uidringtest.New(1000, 1).NextIDContext))
+			first := Sale{}
+			testkit.Must(t, db.Create(&first).Error)
+			testkit.Must(t, db.Create(&Sale{Replaces: &first.ID}).Error)
+			var read Sale
+			var number int64
+			testkit.Must(t, db.First(&read, "replaces = ?", first.ID).Error)
+			testkit.Must(t, db.Raw("SELECT id FROM sales WHERE replaces = 1000").Scan(&number).Error)
+			if first.ID != 1000 || number != 1001 || read.ID != 1001 || read.Replaces == nil || *read.Replaces != 1000 {
+				t.Errorf("first %d, then %d, read as %d that replaces %d", int64(first.ID), number, int64(read.ID), read.Replaces)
+			}
+		})
+	}
+}
