@@ -8,22 +8,12 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	_ "github.com/jackc/pgx/v5/stdlib"
-	"gorm.io/driver/mysql"
-	"gorm.io/driver/postgres"
-	"gorm.io/driver/sqlite"
-	"gorm.io/gorm"
-	"gorm.io/gorm/logger"
-
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/internal/test/testkit"
-	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/publicid"
-	"github.com/uidring/uidring/uidringtest"
 )
 
 var orders, _ = publicid.New("order", "1:000102030405060708090a0b0c0d0e0f")
@@ -80,40 +70,5 @@ func TestFacesHideIDs(t *testing.T) {
 	shown := strings.ReplaceAll(out.String(), face, "")
 	if n := strings.Count(out.String(), face); n < 80 || strings.Contains(shown, "176636547297255431") || strings.Contains(shown, fmt.Sprintf("%x", int64(id))) {
 		t.Errorf("%d faces in\n%s", n, &out)
-	}
-}
-
-// A Sale is a model of GORM whose key has a face.
-type Sale struct {
-	ID       OrderID `gorm:"primaryKey;autoIncrement:false;type:bigint;not null"`
-	Replaces *OrderID
-}
-
-func TestFacesAreNumbersInDatabases(t *testing.T) {
-	dsn := testserver.PostgreSQL(t).DSN()
-	pgx := func(mode string) gorm.Dialector {
-		return postgres.New(postgres.Config{DriverName: "pgx", DSN: dsn + "&default_query_exec_mode=" + mode})
-	}
-	for name, dialect := range map[string]gorm.Dialector{
-		"MySQL": mysql.Open(testserver.MySQL(t).DSN()), "pgx": postgres.Open(dsn), "pgx, simple": pgx("simple_protocol"), "pgx, exec": pgx("exec"),
-		"SQLite": sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: filepath.Join(testserver.DiskFolder(t), "faces.db")}),
-	} {
-		t.Run(name, func(t *testing.T) {
-			db, err := gorm.Open(dialect, &gorm.Config{Logger: logger.Discard})
-			testkit.Must(t, err)
-			testkit.Must(t, db.Migrator().DropTable(&Sale{}))
-			testkit.Must(t, db.AutoMigrate(&Sale{}))
-			testkit.Must(t, assignIDs(db, uidringtest.New(1000, 1).NextIDContext))
-			first := Sale{}
-			testkit.Must(t, db.Create(&first).Error)
-			testkit.Must(t, db.Create(&Sale{Replaces: &first.ID}).Error)
-			var read Sale
-			var number int64
-			testkit.Must(t, db.First(&read, "replaces = ?", first.ID).Error)
-			testkit.Must(t, db.Raw("SELECT id FROM sales WHERE replaces = 1000").Scan(&number).Error)
-			if first.ID != 1000 || number != 1001 || read.ID != 1001 || read.Replaces == nil || *read.Replaces != 1000 {
-				t.Errorf("first %d, then %d, read as %d that replaces %d", int64(first.ID), number, int64(read.ID), read.Replaces)
-			}
-		})
 	}
 }

@@ -103,14 +103,16 @@ func newShopIDs(ctx context.Context, db *gorm.DB) (*cached.Generator, error) {
 }
 
 func TestGORM(t *testing.T) {
+	postgreSQL := testserver.PostgreSQL(t).DSN()
 	for database, dialect := range map[string]gorm.Dialector{
 		"MariaDB":    mysql.Open(testserver.MariaDB(t).DSN()),
 		"MySQL":      mysql.Open(testserver.MySQL(t).DSN()),
-		"PostgreSQL": postgres.Open(testserver.PostgreSQL(t).DSN()),
+		"PostgreSQL": postgres.Open(postgreSQL),
+		"PgBouncer":  postgres.New(postgres.Config{DSN: postgreSQL, PreferSimpleProtocol: true}), // as a pooler needs it
 		"SQLite":     sqlite.New(sqlite.Config{DriverName: "sqlite", DSN: filepath.Join(testserver.DiskFolder(t), "gorm.db")}),
 	} {
 		for name, test := range map[string]func(*testing.T, *gorm.DB){
-			"NewRows": newRows, "ForgottenIDs": forgottenIDs, "OtherKeys": otherKeys, "Upserts": upserts, "SharedPool": sharedPool,
+			"NewRows": newRows, "ForgottenIDs": forgottenIDs, "OtherKeys": otherKeys, "Upserts": upserts, "Faces": faces, "SharedPool": sharedPool,
 		} {
 			t.Run(database+" "+name, func(t *testing.T) {
 				if name == "SharedPool" && database != "MariaDB" {
@@ -120,7 +122,7 @@ func TestGORM(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				models := []any{&Invoice{}, &Receipt{}, &Ticket{}, &Country{}, &Account{}}
+				models := []any{&Invoice{}, &Receipt{}, &Ticket{}, &Country{}, &Account{}, &Sale{}}
 				if err := errors.Join(db.Migrator().DropTable(models...), db.AutoMigrate(models...)); err != nil {
 					t.Fatal(err)
 				}
@@ -239,6 +241,24 @@ func upserts(t *testing.T, db *gorm.DB) {
 	}
 	if read.ID != 1000 || again.ID != returned {
 		t.Errorf("row %d, struct %d after an upsert, want 1000 and %d", read.ID, again.ID, returned)
+	}
+}
+
+// A Sale has a key with a face, which is a number in the database.
+type Sale struct {
+	ID       OrderID `gorm:"primaryKey;autoIncrement:false;type:bigint;not null"`
+	Replaces *OrderID
+}
+
+func faces(t *testing.T, db *gorm.DB) {
+	var first, read Sale
+	var number int64
+	if err := errors.Join(assignIDs(db, uidringtest.New(1000, 1).NextIDContext), db.Create(&first).Error, db.Create(&Sale{Replaces: &first.ID}).Error,
+		db.First(&read, "replaces = ?", first.ID).Error, db.Raw("SELECT id FROM sales WHERE replaces = 1000").Scan(&number).Error); err != nil {
+		t.Fatal(err)
+	}
+	if number != 1001 || read.ID != 1001 || read.Replaces == nil || *read.Replaces != 1000 {
+		t.Errorf("row %d, read as %d that replaces %d", number, int64(read.ID), read.Replaces)
 	}
 }
 
