@@ -13,7 +13,7 @@ var (
 	// character that is no digit of the form, a leading zero, a wrong type.
 	ErrSyntax = errors.New("uidring: malformed ID")
 	// ErrRange is wrapped in the error for a number that is negative or above
-	// 9,223,372,036,854,775,807.
+	// 9,223,372,036,854,775,807, or for a JSON number above 2^53 − 1.
 	ErrRange = errors.New("uidring: ID out of range")
 	// ErrNull is returned, within an [InvalidError], by [ID.Scan] for NULL.
 	ErrNull = errors.New("uidring: NULL is not an ID")

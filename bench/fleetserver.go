@@ -100,7 +100,7 @@ func (s *fleetServer) cpu() (total time.Duration) {
 		times := fields[11:13]
 		switch strconv.Itoa(s.pid) {
 		case filepath.Base(filepath.Dir(file)):
-			times = fields[11:15] // with those of processes that have ended
+			times = fields[11:15] // with the times of processes that have ended
 		case fields[1]: // its parent
 		default:
 			continue
