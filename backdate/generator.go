@@ -5,6 +5,8 @@
 // an assigner of package assigner, in any namespace that also serves package cached or defaultgen,
 // and issues IDs of it from the second unit of the epoch to now. The fence of the lease proves that
 // no other generator has issued these IDs or ever will.
+//
+// Experimental: this package may still change. See docs/STABILITY.md.
 package backdate
 
 import (

@@ -31,4 +31,6 @@
 //
 // A process that resumes from a snapshot has the same IDs in memory as every other process that
 // does so: make the Client after that.
+//
+// Experimental: this package may still change. See docs/STABILITY.md.
 package client

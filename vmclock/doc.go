@@ -12,4 +12,6 @@
 // Invalidate. Without the counter, call Invalidate from the hook that the orchestrator of the
 // virtual machines provides. Worker IDs without a store, such as assigner.Static, are the same
 // after Invalidate.
+//
+// Experimental: this package may still change. See docs/STABILITY.md.
 package vmclock

@@ -36,4 +36,6 @@
 //
 //	{"Effect": "Allow", "Resource": "arn:aws:dynamodb:*:*:table/uidring",
 //	 "Action": ["dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"]}
+//
+// Experimental: this package may still change. See docs/STABILITY.md.
 package dynamoassigner

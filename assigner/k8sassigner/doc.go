@@ -48,4 +48,6 @@
 // them anew. The object uidring then has another UID, and claims are quarantined, see
 // [assigner.ErrQuarantined]. A snapshot of etcd keeps all UIDs: claims cannot detect that it was
 // restored. Call [leasestore.Recover] after a restore of etcd, before any process starts.
+//
+// Experimental: this package may still change. See docs/STABILITY.md.
 package k8sassigner

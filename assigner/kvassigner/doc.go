@@ -39,4 +39,6 @@
 // many rows and takes a new worker ID; the next claim of the process goes on with other folders.
 // When all worker IDs have been given out and few are free, [assigner.ErrWorkersExhausted] may
 // therefore come too early. Generators try again after a second.
+//
+// Experimental: the contract with authors of stores may still change. See docs/STABILITY.md.
 package kvassigner

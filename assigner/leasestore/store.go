@@ -4,6 +4,9 @@
 //
 // Package assignertest checks a store. Package kvassigner makes a store of any store of keys and
 // values that can put a key if its revision matches.
+//
+// Experimental: the contract with authors of stores may still change; Recover, Revoke and Horizon
+// are stable. See docs/STABILITY.md.
 package leasestore
 
 import (

@@ -65,4 +65,6 @@
 //
 //	publish: [ "$JS.API.STREAM.INFO.KV_uidring", "$JS.API.STREAM.MSG.GET.KV_uidring", "$KV.uidring.>" ]
 //	subscribe: [ "_INBOX.>" ]
+//
+// Experimental: this package may still change. See docs/STABILITY.md.
 package natsassigner

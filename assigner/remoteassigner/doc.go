@@ -31,4 +31,7 @@
 //
 // A token for leases is as powerful as a user of the database: its holder can change and revoke
 // every lease of the offered namespaces. It is not a token for IDs. Send it over HTTPS only.
+//
+// Experimental: its protocol may still change, and client and server are then updated together. See
+// docs/STABILITY.md.
 package remoteassigner

@@ -36,4 +36,6 @@
 // The leader reports its clock, and rows expire by it. A renewal makes five requests: three writes
 // of the znode clock, a read, and a write of the row. A claim lists znodes and reads them in
 // parallel, see package kvassigner. A row takes about 500 bytes of the servers' memory.
+//
+// Experimental: this package may still change. See docs/STABILITY.md.
 package zkassigner

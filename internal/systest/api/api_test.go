@@ -1,0 +1,146 @@
+// Package api keeps the exported API of all packages in docs/API.txt, where a review sees a change.
+package api
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/build"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/uidring/uidring/internal/test/testkit"
+)
+
+var update = flag.Bool("update", false, "write docs/API.txt")
+
+var blank = regexp.MustCompile(`\n\n+`)
+
+const (
+	root   = "../../.."
+	golden = root + "/docs/API.txt"
+)
+
+func TestAPIIsTheGoldenOne(t *testing.T) {
+	var text bytes.Buffer
+	testkit.Must(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		switch name := entry.Name(); {
+		case err != nil || !entry.IsDir():
+			return err
+		case slices.Contains([]string{"internal", "cmd", "bench", "testdata", "clients", "docs"}, name), strings.HasPrefix(name, ".") && path != root:
+			return fs.SkipDir
+		}
+		return write(&text, path)
+	}))
+	if *update {
+		testkit.Must(t, os.WriteFile(golden, text.Bytes(), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	testkit.Must(t, err)
+	if got := text.String(); got != string(want) {
+		t.Errorf("the exported API is not as in docs/API.txt: %s\nif the change is meant (docs/STABILITY.md), run: cd internal/systest && go test ./api -update", difference(string(want), got))
+	}
+}
+
+// difference returns the lines that only one of two texts has.
+func difference(old, now string) string {
+	var lines []string
+	only := func(mark, text, other string) {
+		known := strings.Split(other, "\n")
+		for line := range strings.SplitSeq(text, "\n") {
+			if !slices.Contains(known, line) {
+				lines = append(lines, "\n"+mark+line)
+			}
+		}
+	}
+	only("-", old, now)
+	only("+", now, old)
+	return strings.Join(lines, "")
+}
+
+// write appends the exported declarations of the package in a folder, if it has one.
+func write(text *bytes.Buffer, folder string) error {
+	linux := build.Default
+	linux.GOOS, linux.GOARCH = "linux", "amd64"
+	pkg, err := linux.ImportDir(folder, 0)
+	if _, none := err.(*build.NoGoError); none {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var decls []string
+	experimental := ""
+	for _, name := range pkg.GoFiles {
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, filepath.Join(folder, name), nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		if strings.Contains(file.Doc.Text(), "\nExperimental: ") {
+			experimental = " // experimental"
+		}
+		file.Comments = nil
+		ast.FileExports(file)
+		for _, decl := range file.Decls {
+			for _, bare := range strip(decl) {
+				var printed bytes.Buffer
+				if err := format.Node(&printed, files, bare); err != nil {
+					return err
+				}
+				decls = append(decls, blank.ReplaceAllString(printed.String(), "\n"))
+			}
+		}
+	}
+	slices.Sort(decls)
+	path, _ := filepath.Rel(root, folder)
+	fmt.Fprintf(text, "package %s%s\n\n%s\n\n", filepath.ToSlash(filepath.Join("github.com/uidring/uidring", path)), experimental, strings.Join(decls, "\n"))
+	return nil
+}
+
+// strip returns the declarations in decl without comments, bodies of funcs and values of variables.
+// Constants keep their places, since iota counts them.
+func strip(decl ast.Decl) (all []ast.Decl) {
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		d.Doc, d.Body = nil, nil
+		if d.Recv == nil || ast.IsExported(strings.TrimLeft(types.ExprString(d.Recv.List[0].Type), "*")) {
+			all = append(all, d)
+		}
+	case *ast.GenDecl:
+		ast.Inspect(d, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.Field:
+				n.Doc, n.Comment = nil, nil
+			case *ast.ValueSpec:
+				n.Doc, n.Comment = nil, nil
+				if d.Tok == token.VAR {
+					n.Values = nil
+				}
+			case *ast.TypeSpec:
+				n.Doc, n.Comment = nil, nil
+			}
+			return true
+		})
+		d.Doc = nil
+		if d.Tok == token.CONST {
+			return []ast.Decl{d}
+		}
+		for _, spec := range d.Specs {
+			if _, isImport := spec.(*ast.ImportSpec); !isImport {
+				all = append(all, &ast.GenDecl{Tok: d.Tok, Specs: []ast.Spec{spec}})
+			}
+		}
+	}
+	return all
+}
