@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -83,6 +84,7 @@ func (s *Server) draw(a *answer, r *http.Request, query url.Values, from *supply
 	if from.maxAge != nil {
 		a.Header()["Uidring-Max-Age"] = from.maxAge
 	}
+	a.Header()["Uidring-Stream"] = from.stream(b.spans[len(b.spans)-1].first)
 	b.write(a, f)
 	return nil
 }
@@ -118,12 +120,29 @@ type issuer interface {
 	ReserveContext(ctx context.Context, n int) (first int64, got int, err error)
 }
 
+// nameStreams sets the header Uidring-Stream. Of a segment, each process has ranges of its own.
+func (s *Server) nameStreams() {
+	s.supply.stream = s.worker
+	process := []string{rand.Text()}
+	for _, each := range s.segments {
+		each.stream = func(int64) []string { return process }
+	}
+}
+
+// worker returns the header Uidring-Stream of an ID of the generator. The fence of a worker ID
+// keeps its IDs in order even when the server starts again, or when another server takes it over.
+func (s *Server) worker(id int64) []string {
+	f, _ := s.cfg.Generator.Parse(id) // its own ID
+	return []string{strconv.FormatInt(f.DatacenterID, 10) + "-" + strconv.FormatInt(f.WorkerID, 10)}
+}
+
 // A supply is an issuer and its last shortage.
 type supply struct {
 	issuer   issuer
 	noLease  error // the error of Reserve with which requests are not charged to the pace
 	pace     *pace
 	maxAge   []string                 // the header Uidring-Max-Age; nil: none, since segments have no horizon
+	stream   func(id int64) []string  // the header Uidring-Stream of an answer whose last span has an ID
 	shortage atomic.Pointer[shortage] // nil: the last request got its IDs
 	refusal  atomic.Pointer[shortage] // of the last request that got none; nil: each got its IDs
 }

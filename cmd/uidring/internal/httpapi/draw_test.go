@@ -46,12 +46,20 @@ func TestDrawWritesIDsAsAsked(t *testing.T) {
 			if age := w.Header()["Uidring-Max-Age"]; !slices.Equal(age, []string{"5"}) {
 				t.Errorf("%s %s: Uidring-Max-Age %q, want 5", method, row.path, age)
 			}
+			if got, want := w.Header().Get("Uidring-Stream"), fmt.Sprint("0-", s.cfg.Generator.WorkerID()); got != want {
+				t.Errorf("%s %s: Uidring-Stream %q, want %s", method, row.path, got, want)
+			}
 		}
 	}
 	for _, path := range []string{"/v1/ids", "/v1/parse/1", ordersPath} { // answers without IDs of the generator
 		if age := call(s, path).Header()["Uidring-Max-Age"]; age != nil {
 			t.Errorf("%s: Uidring-Max-Age %q, want none", path, age)
 		}
+	}
+	ofSegment := func(s *Server) string { return call(s, ordersPath).Header().Get("Uidring-Stream") }
+	other := newServer(t, Config{Segments: begunSegments(t)})
+	if a, b, c := ofSegment(s), ofSegment(s), ofSegment(other); a == "" || a != b || a == c {
+		t.Errorf("Uidring-Stream %q and %q of the segments of a server, %q of another one, want one for each server", a, b, c)
 	}
 }
 

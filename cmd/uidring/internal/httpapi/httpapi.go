@@ -153,6 +153,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.clients = newClients(cfg.Tokens, cfg.Rate, cfg.Burst, s.metrics.tokenIDs)
 	s.lessees = newClients(cfg.LeaseTokens, 0, 0, nil)
+	s.nameStreams()
 	s.newRoutes()
 	return s, nil
 }
