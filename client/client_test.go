@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -347,8 +349,15 @@ func TestAnswersWithoutIDs(t *testing.T) {
 	aged := func(ages ...string) func(*http.Request) (*http.Response, error) {
 		return func(*http.Request) (*http.Response, error) {
 			time.Sleep(time.Millisecond)
-			answer := reply(200, `{"ranges":[{"first":"5","count":100}]}`)
+			answer := reply(200, fmt.Sprintf(`{"ranges":[{"first":"%d","count":100}]}`, time.Now().UnixMilli())) // no repeated one
 			answer.Header["Uidring-Max-Age"] = ages
+			return answer, nil
+		}
+	}
+	stream := func(names ...string) func(*http.Request) (*http.Response, error) {
+		return func(*http.Request) (*http.Response, error) {
+			answer := reply(200, `{"ranges":[{"first":"5","count":100}]}`)
+			answer.Header["Uidring-Stream"] = names
 			return answer, nil
 		}
 	}
@@ -373,6 +382,9 @@ func TestAnswersWithoutIDs(t *testing.T) {
 		{"too many", body(200, `{"ranges":[{"first":"5","count":99},{"first":"500","count":2}]}`), refused, "invalid answer: a range of 2 IDs from 500"},
 		{"none", body(200, `{"ranges":[]}`), refused, "invalid answer: 0 IDs, want 100"},
 		{"negative", body(200, `{"ranges":[{"first":"-5","count":100}]}`), refused, "invalid answer: a range of 100 IDs from -5"},
+		{"twice", body(200, `{"ranges":[{"first":"5","count":50},{"first":"54","count":50}]}`), refused, `invalid answer: a range of 50 IDs from 54, allowed: above 54, the last ID of stream "" from this server`},
+		{"no name of a stream", stream("0 1"), refused, `invalid answer: Uidring-Stream "0 1", allowed: 1 to 64 letters, digits, dots, underscores and hyphens`},
+		{"two streams", stream("0-1", "0-2"), refused, `invalid answer: Uidring-Stream "0-1, 0-2", allowed`},
 		{"backwards", body(200, `{"ranges":[{"first":"5","count":-1}]}`), refused, "invalid answer: a range of -1 IDs from 5"},
 		{"a late answer", late, refused, "an answer after 1.5s, with IDs that may be kept for 1s"},
 		{"no time to keep IDs", aged("0"), refused, "with IDs that may be kept for 0s"},
@@ -397,6 +409,63 @@ func TestAnswersWithoutIDs(t *testing.T) {
 				if typed && p.Status == 401 && p.Type != "https://example.com/#unauthorized" {
 					t.Errorf("type %s", p.Type)
 				}
+			})
+		})
+	}
+}
+
+// The server sends a list of answers, and then repeats the last one.
+func TestRepeatedAnswers(t *testing.T) {
+	type answer struct {
+		stream string
+		first  int64
+	}
+	var many []answer // more streams than a client knows
+	for i := range int64(1001) {
+		many = append(many, answer{fmt.Sprint("0-", i), 1})
+	}
+	for _, row := range []struct {
+		name          string
+		answers       []answer
+		refused, last int // the index of an answer that is refused, 0: none; the last ID that it repeats
+	}{
+		{"at once", []answer{{"0-1", 1}}, 0, 100},
+		{"in part", []answer{{"0-1", 1}, {"0-1", 100}, {"0-1", 101}}, 1, 200},
+		{"without a stream", []answer{{"", 1}, {"", 1}, {"", 101}}, 1, 200},
+		{"after another worker", []answer{{"0-1", 1001}, {"0-2", 1}, {"0-1", 1001}, {"0-2", 101}}, 2, 200},
+		{"by turns", []answer{{"0-1", 1001}, {"0-2", 1}, {"0-1", 1101}, {"0-2", 101}}, 0, 200},
+		{"too long ago", append(many, many[0]), 0, 100},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int64
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				a := row.answers[min(int(asked.Add(1)), len(row.answers))-1]
+				if a.stream != "" {
+					w.Header().Set("Uidring-Stream", a.stream)
+				}
+				fmt.Fprintf(w, `{"ranges":[{"first":"%d","count":40},{"first":"%d","count":60}]}`, a.first, a.first+40)
+			}))
+			defer server.Close()
+			c, err := client.New(client.Config{Servers: []string{server.URL}, Batch: 100})
+			testkit.Close(t, c, err)
+			for i, a := range row.answers {
+				for id := a.first; id < a.first+100 && (i != row.refused || i == 0); id++ {
+					if got, err := c.NextContext(t.Context()); got != id || err != nil {
+						t.Fatalf("%d, %v; want %d of answer %d", got, err, id, i)
+					}
+				}
+			}
+			a := row.answers[len(row.answers)-1]
+			want := fmt.Sprintf("invalid answer: a range of 40 IDs from %d, allowed: above %d, the last ID of stream %q from this server", a.first, row.last, a.stream)
+			testkit.Until(t, want, func() bool {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+				defer cancel()
+				id, err := c.NextContext(ctx)
+				if err == nil {
+					t.Fatalf("%d, want no ID of an answer that is repeated", id)
+				}
+				return strings.Contains(err.Error(), want)
 			})
 		})
 	}

@@ -21,6 +21,9 @@
 // While no server is well, no pause is longer than 1 s, except for Retry-After. After a pause one
 // request tries the server beside the others, so that no call waits for it.
 //
+// A range that is not above the last ID of its server and worker fails the request, too: a proxy or
+// server has repeated an answer.
+//
 // # Order
 //
 // The IDs of a batch increase. Batches of several servers are ordered only roughly by time, and an

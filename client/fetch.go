@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,6 +43,9 @@ func (c *Client) fetch(s *server) ([]block, error) {
 	if err == nil {
 		blocks, err = parse(body, c.cfg.Batch)
 	}
+	if err == nil {
+		err = s.follow(strings.Join(answer.Header.Values("Uidring-Stream"), ", "), blocks)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("client: %s: invalid answer: %w", s.name, err)
 	}
@@ -52,6 +56,42 @@ func (c *Client) fetch(s *server) ([]block, error) {
 		blocks[i].asked, blocks[i].maxAge = asked, maxAge
 	}
 	return blocks, nil
+}
+
+// mostStreams bounds the memory. A load balancer with so many workers would be unusual.
+const mostStreams = 1000
+
+// A stream is a name that a server gave with its IDs, and the last one of them.
+type stream struct {
+	name string
+	last int64
+}
+
+// follow refuses blocks that are not above the last ID of their stream: a proxy or server that
+// repeats an answer has given them before. The name is "" if a proxy drops the header.
+func (s *server) follow(name string, blocks []block) error {
+	if name != "" && !segmentName.MatchString(name) {
+		return fmt.Errorf("Uidring-Stream %.64q, allowed: 1 to 64 letters, digits, dots, underscores and hyphens", name)
+	}
+	next := stream{name: name}
+	i := slices.IndexFunc(s.streams, func(known stream) bool { return known.name == name })
+	if i >= 0 {
+		next = s.streams[i]
+	}
+	for _, b := range blocks {
+		if b.first <= next.last {
+			return fmt.Errorf("a range of %d IDs from %d, allowed: above %d, the last ID of stream %q from this server", b.last-b.first+1, b.first, next.last, name)
+		}
+		next.last = b.last
+	}
+	if i < 0 && len(s.streams) == mostStreams {
+		i = 0
+	}
+	if i >= 0 {
+		s.streams = slices.Delete(s.streams, i, i+1)
+	}
+	s.streams = append(s.streams, next)
+	return nil
 }
 
 var wholeSeconds = regexp.MustCompile(`^[0-9]{1,9}$`)

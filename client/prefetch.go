@@ -15,6 +15,7 @@ const (
 // A server is a server with its last result.
 type server struct {
 	name, url string
+	streams   []stream // in the order of their last answers; the request under way uses them
 
 	// guarded by Client.mu
 	busy       bool      // a request is under way

@@ -4,6 +4,7 @@ const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 30_000;
 const LONELIEST_PAUSE = 1_000; // the longest one while no server is well
 const LONGEST_TIMER = 2 ** 31 - 1; // setTimeout fires at once after longer ones
+const MOST_STREAMS = 1_000; // bounds the memory
 const LARGEST_ID = 2n ** 63n - 1n;
 
 export class Client {
@@ -22,7 +23,8 @@ export class Client {
     this.#servers = shuffle(servers).map((server) => {
       const name = server.replace(/\/+$/, "");
       // error: of the last request; a server without one is well.
-      return { name, url: `${name}${path}?form=ranges&n=${batch}`, busy: false, asked: 0, failed: 0, error: undefined, pause: 0, early: 0 };
+      // last: the last ID of each stream, in the order of their last answers.
+      return { name, url: `${name}${path}?form=ranges&n=${batch}`, last: new Map(), busy: false, asked: 0, failed: 0, error: undefined, pause: 0, early: 0 };
     });
     this.#prefetch();
   }
@@ -224,7 +226,30 @@ async function draw({ fetch, batch, token, maxAge }, server, signal) {
   const answer = await fetch(server.url, { method: "POST", headers, signal, redirect: "manual" });
   const body = await read(answer, 65_536 + 64 * batch, signal);
   if (answer.status !== 200) throw problem(server.name, answer, body);
-  return { ranges: parse(body, batch), maxAge: Math.min(maxAge, allowed(answer)) };
+  const ranges = parse(body, batch);
+  const age = Math.min(maxAge, allowed(answer));
+  follow(server.last, answer.headers.get("Uidring-Stream") ?? "", ranges);
+  return { ranges, maxAge: age };
+}
+
+/**
+ * Refuses ranges that are not above the last ID of their stream: a proxy or server that repeats an
+ * answer has given them before. The stream is "" if a proxy drops the header.
+ */
+function follow(known, stream, ranges) {
+  if (!/^[0-9A-Za-z._-]{0,64}$/.test(stream)) {
+    throw new Error(`invalid answer: Uidring-Stream "${stream.slice(0, 64)}", allowed: 1 to 64 letters, digits, dots, underscores and hyphens`);
+  }
+  let last = known.get(stream) ?? 0n;
+  for (const { first, count } of ranges) {
+    if (first <= last) {
+      throw new Error(`invalid answer: a range of ${count} IDs from ${first}, allowed: above ${last}, the last ID of stream "${stream}" from this server`);
+    }
+    last = first + BigInt(count) - 1n;
+  }
+  known.delete(stream);
+  if (known.size === MOST_STREAMS) known.delete(known.keys().next().value);
+  known.set(stream, last);
 }
 
 /** Returns the limit of the server in ms: the horizon of a namespace passes IDs that are kept longer. Segments have no horizon and no limit. */

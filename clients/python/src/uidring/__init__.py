@@ -29,6 +29,7 @@ _LARGEST_BATCH = 100_000
 _SLOW_AFTER = 0.1  # seconds; then another server is asked, too
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 _LONELIEST_PAUSE = 1.0  # the longest one while no server is well
+_MOST_STREAMS = 1000  # bounds the memory
 _LARGEST_ID = 2**63 - 1
 _DIGITS = re.compile("[0-9]{1,19}")
 
@@ -337,6 +338,7 @@ class _Server:
         self._headers, self._batch, self._timeout, self._max_age, self._context = headers, batch, timeout, max_age, context
         self._connection: Optional[http.client.HTTPConnection] = None
         self._interrupted = False
+        self._last: Dict[str, int] = {}  # the last ID of each stream, in the order of their last answers
         self.reset()
 
     def reset(self) -> None:
@@ -413,6 +415,7 @@ class _Server:
             raise self._problem(answer, body)
         ranges = self._parse(body)
         max_age = self._allowed(answer.getheader("Uidring-Max-Age"))
+        self._follow(answer.getheader("Uidring-Stream", ""), ranges)
         age = time.monotonic() - asked
         if age > max_age:
             raise ValueError(f"an answer after {age:.3g} s, with IDs that may be kept for {max_age:g} s")
@@ -449,6 +452,24 @@ class _Server:
         if not re.fullmatch("[0-9]{1,9}", header):
             raise ValueError(f"invalid answer: Uidring-Max-Age {header[:64]!r}, allowed: whole seconds")
         return min(self._max_age, int(header))
+
+    def _follow(self, stream: str, ranges: List[Tuple[int, int]]) -> None:
+        """Refuses ranges that are not above the last ID of their stream: a proxy or server that repeats
+        an answer has given them before. The stream is "" if a proxy drops the header.
+        """
+        if not re.fullmatch("[0-9A-Za-z._-]{0,64}", stream):
+            raise ValueError(f"invalid answer: Uidring-Stream {stream[:64]!r}, allowed: 1 to 64 letters, digits, dots, underscores and hyphens")
+        last = self._last.get(stream, 0)
+        for first, count in ranges:
+            if first <= last:
+                raise ValueError(
+                    f'invalid answer: a range of {count} IDs from {first}, allowed: above {last}, the last ID of stream "{stream}" from this server'
+                )
+            last = first + count - 1
+        self._last.pop(stream, None)
+        if len(self._last) == _MOST_STREAMS:
+            del self._last[next(iter(self._last))]
+        self._last[stream] = last
 
     def _parse(self, body: bytes) -> List[Tuple[int, int]]:
         """Returns the first ID and the count of each range."""

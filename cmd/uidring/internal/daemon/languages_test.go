@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -44,6 +45,8 @@ func TestClientsOutlastTheirServers(t *testing.T) {
 		d.dropsOldIDs(r.open(d, goodToken, 100*time.Millisecond, testkit.Patience), 200*time.Millisecond)
 		d.dropsOldIDs(openServers([]string{r.servers[brief].url()}, goodToken, 5*time.Second, time.Minute, testkit.Patience), 1100*time.Millisecond)
 		d.outlastsLiars(r.servers[well].url())
+		d.refusesRepeats(r.servers[well].url())
+		d.drawsFrom(newRelay(t, r.servers[killed].url(), r.servers[well].url()))
 		d.succeeds(r.open(d, goodToken, time.Minute, testkit.Patience))
 		d.succeeds("take 1 1")
 		if d.name == "python" {
@@ -300,6 +303,35 @@ func (d *driver) outlastsLiars(server string) {
 	}
 }
 
+// refusesRepeats draws the first answer of a server from a proxy that repeats it, and no ID twice.
+func (d *driver) refusesRepeats(server string) {
+	proxy, kept := newProxy(d.t, server), httptest.NewRecorder()
+	var first sync.Once
+	repeater := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		first.Do(func() { proxy.ServeHTTP(kept, r) })
+		maps.Copy(w.Header(), kept.Header())
+		_, _ = w.Write(kept.Body.Bytes())
+	}))
+	d.t.Cleanup(repeater.Close)
+	d.succeeds(openServers([]string{repeater.URL}, goodToken, 5*time.Second, time.Minute, 5*time.Second))
+	d.succeeds(fmt.Sprintf("take %d 4", batchOfClients))
+	if result, ids := d.do("take 1 1"); !refusal.MatchString(result) {
+		d.t.Errorf("%s, a repeated answer: %s with IDs %d, want %s", d.name, result, ids, refusal)
+	}
+}
+
+var refusal = regexp.MustCompile(`^error unavailable \| .*: invalid answer: a range of \d+ IDs from \d+, allowed: above \d+, the last ID of stream "2-\d+" from this server$`)
+
+// drawsFrom draws 20 batches from a load balancer whose servers answer by turns. The order of their
+// IDs is not the order of the answers, but the client refuses none.
+func (d *driver) drawsFrom(balancer *relay) {
+	d.succeeds(openServers([]string{balancer.url}, goodToken, 5*time.Second, time.Minute, testkit.Patience))
+	d.succeeds(fmt.Sprintf("take %d 4", 20*batchOfClients))
+	if n := balancer.requests.Load(); n > 30 {
+		d.t.Errorf("%s: %d requests to a load balancer for 20 batches, want 22", d.name, n)
+	}
+}
+
 const (
 	leastID  = 1 << 54  // below all IDs of a server, above all IDs in a lie
 	mostRead = 32 << 20 // more than a client reads of an answer and the buffers of a connection hold
@@ -384,22 +416,30 @@ func newLiars(t *testing.T) *liars {
 	return l
 }
 
-// A relay passes requests on to a server, and counts them.
+// A relay passes requests on to its servers by turns, and counts them.
 type relay struct {
 	url      string
 	requests atomic.Int64
 }
 
-func newRelay(t *testing.T, server string) *relay {
+func newProxy(t *testing.T, server string) http.Handler {
 	target, err := url.Parse(server)
 	testkit.Must(t, err)
+	return &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target) }, ErrorLog: log.New(io.Discard, "", 0)}
+}
+
+func newRelay(t *testing.T, servers ...string) *relay {
+	var proxies []http.Handler
+	for _, server := range servers {
+		proxies = append(proxies, newProxy(t, server))
+	}
 	r := new(relay)
-	proxy := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target) }, ErrorLog: log.New(io.Discard, "", 0)}
 	listener := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		if r.requests.Add(1); request.Method != http.MethodPost {
+		n := r.requests.Add(1)
+		if request.Method != http.MethodPost {
 			t.Errorf("a client sent %s, which a cache may answer", request.Method)
 		}
-		proxy.ServeHTTP(w, request)
+		proxies[n%int64(len(proxies))].ServeHTTP(w, request)
 	}))
 	t.Cleanup(listener.Close)
 	r.url = listener.URL

@@ -9,7 +9,9 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ExecutionException;
@@ -34,6 +36,7 @@ final class Server {
     private final Duration timeout;
     private final int batch;
     private final long maxAge; // in nanoseconds
+    private final Map<String, Long> last = new LastIDs(); // of each stream; for the thread of the requests
 
     Server(String url, UidringClient.Builder options, HttpClient http) {
         name = url.replaceAll("/+$", "");
@@ -104,12 +107,33 @@ final class Server {
         if (total != batch) {
             throw new IOException("invalid answer: " + total + " IDs, want " + batch);
         }
+        follow(String.join(", ", answer.headers().allValues("Uidring-Stream")), ranges);
         long age = System.nanoTime() - sent;
         if (age > allowed) {
             throw new IOException("an answer after " + TimeUnit.NANOSECONDS.toMillis(age) + " ms, with IDs that may be kept for "
                 + TimeUnit.NANOSECONDS.toMillis(allowed) + " ms");
         }
         return ranges;
+    }
+
+    /**
+     * Refuses ranges that are not above the last ID of their stream: a proxy or server that repeats an
+     * answer has given them before. The stream is "" if a proxy drops the header.
+     */
+    private void follow(String stream, List<Range> ranges) throws IOException {
+        if (!stream.matches("[0-9A-Za-z._-]{0,64}")) {
+            throw new IOException("invalid answer: Uidring-Stream \"" + stream.substring(0, Math.min(64, stream.length()))
+                + "\", allowed: 1 to 64 letters, digits, dots, underscores and hyphens");
+        }
+        long end = last.getOrDefault(stream, 0L);
+        for (Range range : ranges) {
+            if (range.first <= end) {
+                throw new IOException("invalid answer: a range of " + (range.last - range.first + 1) + " IDs from " + range.first
+                    + ", allowed: above " + end + ", the last ID of stream \"" + stream + "\" from this server");
+            }
+            end = range.last;
+        }
+        last.put(stream, end);
     }
 
     /**
@@ -169,6 +193,20 @@ final class Server {
         @Override
         public void onComplete() {
             text.onComplete();
+        }
+    }
+
+    /** The last ID of each stream. It forgets the stream whose last answer is the oldest, to bound the memory. */
+    private static final class LastIDs extends LinkedHashMap<String, Long> {
+        private static final long serialVersionUID = 1;
+
+        LastIDs() {
+            super(16, 0.75f, true); // in the order of use
+        }
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, Long> eldest) {
+            return size() > 1000;
         }
     }
 
