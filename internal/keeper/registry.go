@@ -31,8 +31,9 @@ func (k registryKey) others() registryKey {
 	return k
 }
 
-// remembered is the number of entries beyond which an end drops the entries of ended generators.
-const remembered = 1024
+// remembered is the number of entries beyond which an end drops the entries of ended generators. It
+// is large, about 8 MB, since tests of a program make many generators in one process.
+const remembered = 1 << 16
 
 // A Registration is the entry of one generator in the registry of this process, from [Register] to
 // [Registration.End]. Any number of goroutines may use it at once.
@@ -43,7 +44,7 @@ type Registration struct {
 
 // Register enters the unfenced grant of a generator into the registry of this process and
 // returns the grant to use. Its First is above the highest delta that an earlier holder in this
-// process used, even if that delta lies far ahead of the clock. After more than 1,024 worker IDs
+// process used, even if that delta lies far ahead of the clock. After more than 65,536 worker IDs
 // First may be above the last delta of other worker IDs as well. Register returns ErrWorkerInUse
 // while another generator holds the same worker ID of the same layout, epoch and datacenter. It
 // returns a fenced grant unchanged, with a nil Registration: the store keeps its holders apart.

@@ -107,7 +107,7 @@ func (s *suite) defaults(t *testing.T) {
 		if d.Layout != bitsalloc.Default() || !d.Epoch.Equal(bitsalloc.DefaultEpoch()) || d.DatacenterID != 0 || !d.Registered {
 			t.Errorf("Domain = %+v", d)
 		}
-		return fakeassigner.Fresh(ctx, 1+s.policy, d)
+		return fakeassigner.Fenced(60)(ctx, nth, d) // the process remembers a worker ID without a fence
 	}}
 	c := Config{Settings: keeper.Settings{Assigner: store}, Policy: s.policy}
 	if err := s.Validate(c); err != nil {
