@@ -4,14 +4,21 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"net/http"
+	"net/http/httptest"
 	"time"
 
 	"github.com/uidring/uidring/client"
 )
 
 func Example() {
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"ranges":[{"first":"22079567884713991","count":1000}]}`)
+	}))
+	defer service.Close()
+
 	ids, err := client.New(client.Config{
-		Servers: []string{"https://ids-1.example.com", "https://ids-2.example.com"},
+		Servers: []string{service.URL}, // for real several: https://ids-1.example.com and so on
 		Token:   "replace-with-a-token",
 	})
 	if err != nil {
@@ -26,4 +33,5 @@ func Example() {
 		log.Fatal(err)
 	}
 	fmt.Println(id)
+	// Output: 22079567884713991
 }
