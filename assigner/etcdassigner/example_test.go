@@ -3,6 +3,8 @@ package etcdassigner_test
 import (
 	"fmt"
 	"log"
+	"os"
+	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -15,7 +17,7 @@ import (
 // A generator that bridges a minute without etcd.
 func ExampleLeaseStore() {
 	client, err := clientv3.New(clientv3.Config{
-		Endpoints:   []string{"https://etcd-0.example.org:2379", "https://etcd-1.example.org:2379", "https://etcd-2.example.org:2379"},
+		Endpoints:   strings.Split(os.Getenv("IDS_ETCD"), ","), // such as https://etcd-0.example.org:2379,https://etcd-1.example.org:2379
 		DialTimeout: 5 * time.Second,
 	})
 	if err != nil {

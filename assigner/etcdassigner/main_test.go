@@ -74,6 +74,10 @@ func TestConformance(t *testing.T) {
 	assignertest.RunFaults(t, open)
 }
 
+func TestExample(t *testing.T) {
+	testkit.Example(t, "IDS_ETCD", testserver.Etcd(t).DSN(), ExampleLeaseStore)
+}
+
 // A page has 1,000 rows.
 func TestListReturnsTheRowsOfAllFoldersAndPages(t *testing.T) {
 	client := connect(t, testserver.Etcd(t).DSN())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"os"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -16,7 +17,8 @@ import (
 
 // A generator that bridges a minute without NATS.
 func ExampleLeaseStore() {
-	conn, err := nats.Connect("tls://nats.example.org:4222", nats.MaxReconnects(-1))
+	// Such as tls://nats.example.org:4222.
+	conn, err := nats.Connect(os.Getenv("IDS_NATS"), nats.MaxReconnects(-1))
 	if err != nil {
 		log.Fatal(err)
 	}

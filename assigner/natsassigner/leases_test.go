@@ -50,6 +50,11 @@ func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
 	}
 }
 
+func TestExample(t *testing.T) {
+	server, _ := serve(t, 3)
+	testkit.Example(t, "IDS_NATS", server.DSN(), ExampleLeaseStore)
+}
+
 func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	server, js := serve(t, 1)
 	stores.Fail(t, natsassigner.LeaseStore(nil, "a.b", "a/b", durable), "js is required", `bucket "a.b"`, `namespace "a/b"`)

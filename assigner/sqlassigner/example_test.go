@@ -3,6 +3,7 @@ package sqlassigner_test
 import (
 	"fmt"
 	"log"
+	"os"
 
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
@@ -11,7 +12,7 @@ import (
 
 // The first start creates the tables.
 func ExampleLeased() {
-	db, err := sqlassigner.OpenMySQL("ids:secret@tcp(db.example.org:3306)/ids")
+	db, err := sqlassigner.OpenMySQL(os.Getenv("IDS_DSN")) // such as ids:secret@tcp(db.example.org:3306)/ids
 	if err != nil {
 		log.Fatal(err)
 	}

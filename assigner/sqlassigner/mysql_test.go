@@ -19,6 +19,7 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/faultconn"
 	"github.com/uidring/uidring/internal/test/storetest"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
 )
@@ -297,4 +298,8 @@ func mySQL(t *testing.T) storetest.Database {
 		return openMySQL(t, inside.FormatDSN()), inside.FormatDSN()
 	}
 	return b
+}
+
+func TestExample(t *testing.T) {
+	testkit.Example(t, "IDS_DSN", testserver.MySQL(t).DSN(), ExampleLeased)
 }

@@ -3,6 +3,8 @@ package zkassigner_test
 import (
 	"fmt"
 	"log"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -15,7 +17,7 @@ import (
 // A generator that bridges a minute without ZooKeeper. Only clients of the user ids may use its
 // znodes.
 func ExampleLeaseStore() {
-	conn, _, err := zk.Connect([]string{"zk-0.example.org:2181", "zk-1.example.org:2181", "zk-2.example.org:2181"}, 10*time.Second)
+	conn, _, err := zk.Connect(strings.Split(os.Getenv("IDS_ZK"), ","), 10*time.Second) // such as zk-0.example.org:2181,zk-1.example.org:2181
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/zkassigner"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -18,6 +19,10 @@ func TestConformance(t *testing.T) {
 	open := namespaces(t, testserver.ZooKeeperEnsemble(t, 3)...)
 	assignertest.RunStore(t, open)
 	assignertest.RunFaults(t, open)
+}
+
+func TestExample(t *testing.T) {
+	testkit.Example(t, "IDS_ZK", testserver.ZooKeeper(t).Addr(), ExampleLeaseStore)
 }
 
 func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {

@@ -5,6 +5,8 @@ package testkit
 import (
 	"errors"
 	"io"
+	"os"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -35,6 +37,24 @@ func Close[C io.Closer](t testing.TB, c C, err error) C {
 	})
 	return c
 }
+
+// Example runs an example with an environment variable. It wants an ID and no error as its output.
+func Example(t *testing.T, variable, value string, example func()) {
+	t.Helper()
+	t.Setenv(variable, value)
+	r, w, err := os.Pipe()
+	Must(t, err)
+	stdout := os.Stdout
+	os.Stdout = w
+	example()
+	os.Stdout = stdout
+	Must(t, w.Close())
+	if text, err := io.ReadAll(r); err != nil || !printedID.Match(text) {
+		t.Errorf("the example prints %q, %v; want an ID and <nil>", text, err)
+	}
+}
+
+var printedID = regexp.MustCompile(`^[1-9][0-9]* <nil>\n$`)
 
 // Bubble runs a subtest in a bubble of package synctest.
 func Bubble(t *testing.T, name string, test func(*testing.T)) {
