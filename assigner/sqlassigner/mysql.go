@@ -114,10 +114,12 @@ func mysqlHas(ctx context.Context, conn *session, variable string) (bool, error)
 // look asks all in one SELECT. The first look of a process also asks which variables the server
 // has.
 func (m *mysqlServer) look(ctx context.Context, conn *session, group []table, status *leasestore.Status) error {
+	foreign := m.foreign.Load()
 	names, err := m.learn(ctx, conn)
 	if err != nil {
 		return err
 	}
+	replication, member := m.replication(slices.Contains(names, "in_transaction")), m.member(names)
 	var columns []string
 	for _, name := range names {
 		columns = append(columns, "@@"+name)
@@ -128,30 +130,25 @@ func (m *mysqlServer) look(ctx context.Context, conn *session, group []table, st
 			"(SELECT CONCAT_WS(', ', "+mysqlKeyColumn(1)+", "+mysqlKeyColumn(2)+", "+mysqlKeyColumn(3)+") FROM information_schema.STATISTICS"+
 				where+" AND INDEX_NAME = 'PRIMARY')")
 	}
-	columns = append(columns, m.replication(slices.Contains(names, "in_transaction")), m.member(names),
-		"TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))")
+	columns = append(columns, replication, member, "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))")
 	values := make([]sql.NullString, len(columns))
 	fields := make([]any, len(columns))
 	for i := range values {
 		fields[i] = &values[i]
 	}
 	err = conn.QueryRowxContext(ctx, "SELECT "+strings.Join(columns, ", ")).Scan(fields...)
+	// Another look at the same time may have learned first why this one fails, and has to repeat it.
 	switch d := diagnoseMySQL(err); {
-	case (d.sentinel == ErrAccessDenied || d.sentinel == ErrTableMissing) && m.leavesGroup(ctx, err):
+	case unseen(err) && (m.leavesGroup(ctx, conn, member) || m.leavesReplication(ctx, err, replication)):
 		return m.look(ctx, conn, group, status)
-	case d.sentinel == ErrAccessDenied && m.blind.CompareAndSwap(false, true):
-		m.logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: cannot see whether the server applies writes of another server",
-			slog.String("remedy", "GRANT SELECT ON performance_schema.replication_applier_status to the user"), slog.Any("error", err))
-		return m.look(ctx, conn, group, status)
-	case d.sentinel == ErrTableMissing && m.blind.CompareAndSwap(false, true): // TiDB has no such table
-		return m.look(ctx, conn, group, status)
-	case err != nil:
-		if d == noVariable {
-			m.variables.Store(nil) // it is another server
-			if m.foreign.CompareAndSwap(false, true) {
-				return m.look(ctx, conn, group, status)
-			}
+	case d == noVariable:
+		m.variables.Store(nil) // it is another server
+		if !foreign {
+			m.foreign.Store(true)
+			return m.look(ctx, conn, group, status)
 		}
+	}
+	if err != nil {
 		return mysqlBusy(err)
 	}
 	known := make(map[string]string)
@@ -168,8 +165,12 @@ func mysqlKeyColumn(n int) string {
 	return fmt.Sprintf("MAX(CASE SEQ_IN_INDEX WHEN %d THEN CONCAT(UPPER(COLUMN_NAME), COALESCE(CONCAT('(', SUB_PART, ')'), '')) END)", n)
 }
 
-// replication returns an expression for the number of running replication threads that apply the
-// writes of another server.
+// mysqlAppliers is an expression for the number of running threads that apply the writes of another
+// server.
+const mysqlAppliers = "(SELECT COUNT(*) FROM performance_schema.replication_applier_status WHERE SERVICE_STATE = 'ON' AND " +
+	"CHANNEL_NAME NOT LIKE 'group\\_replication%')"
+
+// replication returns mysqlAppliers, or what stands for it.
 func (m *mysqlServer) replication(mariaDB bool) string {
 	switch {
 	case mariaDB: // unlike GLOBAL_STATUS it adds up no sessions
@@ -177,7 +178,26 @@ func (m *mysqlServer) replication(mariaDB bool) string {
 	case m.blind.Load():
 		return "0"
 	}
-	return "(SELECT COUNT(*) FROM performance_schema.replication_applier_status WHERE SERVICE_STATE = 'ON' AND CHANNEL_NAME NOT LIKE 'group\\_replication%')"
+	return mysqlAppliers
+}
+
+// unseen reports whether the server lacks a table, or the user the right to see it.
+func unseen(err error) bool {
+	sentinel := diagnoseMySQL(err).sentinel
+	return sentinel == ErrAccessDenied || sentinel == ErrTableMissing
+}
+
+// leavesReplication reports whether a look has asked for mysqlAppliers in vain. Later looks do
+// without it. TiDB has no such table.
+func (m *mysqlServer) leavesReplication(ctx context.Context, err error, asked string) bool {
+	if asked != mysqlAppliers {
+		return false
+	}
+	if m.blind.CompareAndSwap(false, true) && diagnoseMySQL(err).sentinel == ErrAccessDenied {
+		m.logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: cannot see whether the server applies writes of another server",
+			slog.String("remedy", "GRANT SELECT ON performance_schema.replication_applier_status to the user"), slog.Any("error", err))
+	}
+	return true
 }
 
 // A mysqlLook is the result of a look.

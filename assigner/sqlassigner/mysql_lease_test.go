@@ -8,6 +8,7 @@ import (
 	"net"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -238,12 +239,15 @@ func TestServerWithUnknownSettingsIsAFault(t *testing.T) {
 
 // The grants in docs/IDENTITY.md are enough for a generator and a recovery, and for WORKER_NODE,
 // which Java services share.
-func documentedGrants(t *testing.T, _ flavor, b storetest.Database) {
+func documentedGrants(t *testing.T, f flavor, b storetest.Database) {
 	admin, dsn := b.Applied(t)
 	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'")
 	db := openMySQL(t, as("ids:hunter2", dsn))
 	store := storetest.LeaseStore(db)
 	grant(t, admin, "ids", "SELECT, INSERT, UPDATE", "WORKER_LEASE", "WORKER_LEASE_META")
+	if _, texts := firstLooks(t, db); strings.Contains(strings.Join(texts, ""), "replication_applier_status") != (f.name == "MySQL") {
+		t.Errorf("log %q without the right to see replication, want the right on MySQL", texts)
+	}
 	storetest.Refused(t, assigner.Leased(store, assigner.LeaseConfig{}), sqlassigner.ErrAccessDenied, "the user needs SELECT on it",
 		"cannot see whether WORKER_NODE gives out the same worker IDs")
 	grant(t, admin, "ids", "SELECT", "WORKER_NODE")
@@ -266,6 +270,29 @@ func documentedGrants(t *testing.T, _ flavor, b storetest.Database) {
 	storetest.Refused(t, storetest.Disposable(db), sqlassigner.ErrAccessDenied, "the user needs SELECT on WORKER_LEASE_META")
 	grant(t, admin, "ids", "SELECT", "WORKER_LEASE_META")
 	storetest.Renew(t, storetest.Assign(t, storetest.Disposable(db)))
+}
+
+// firstLooks returns the identity and the warnings of a process whose first looks at the server are
+// several at once. It checks that none fails, and that there is one warning at most.
+func firstLooks(t *testing.T, db *sqlx.DB) (identity string, texts []string) {
+	t.Helper()
+	for range 5 { // the first process waits for its connections
+		var log testkit.Recorder
+		store := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{Logger: log.TextLogger()})
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				if _, err := store.Status(t.Context()); err != nil {
+					t.Errorf("a first look beside others: %v", err)
+				}
+			})
+		}
+		wg.Wait()
+		if texts = log.Read(); len(texts) > 1 {
+			t.Errorf("log %q, want one warning at most", texts)
+		}
+	}
+	return storetest.Identity(t, db), texts
 }
 
 // The replica lacks the last claim of the row: without a quarantine its next holder would be

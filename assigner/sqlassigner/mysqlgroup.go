@@ -13,25 +13,35 @@ import (
 // plugin lacks them.
 const groupVariables = "'group_replication_group_name', 'group_replication_single_primary_mode', 'group_replication_consistency'"
 
-// member returns an expression for the state, role and view of this member, or NULL. Versions
+// noMember is the expression of a look that does not ask for the group.
+const noMember = "NULL"
+
+// member returns an expression for the state, role and view of this member, or noMember. Versions
 // before 8.0.14 lack the consistency, and with it the guarantee of mysqlGroup.
 func (m *mysqlServer) member(names []string) string {
 	if !slices.Contains(names, "group_replication_consistency") || m.alone.Load() {
-		return "NULL"
+		return noMember
 	}
 	return "(SELECT CONCAT_WS(' ', MEMBER_STATE, MEMBER_ROLE, VIEW_ID) FROM performance_schema.replication_group_members LEFT JOIN " +
 		"performance_schema.replication_group_member_stats USING (CHANNEL_NAME, MEMBER_ID) WHERE MEMBER_ID = @@server_uuid)"
 }
 
-// leavesGroup reports whether a look was denied for lack of the rights to see the group, at the
-// first time. Later looks do without the group.
-func (m *mysqlServer) leavesGroup(ctx context.Context, err error) bool {
-	if !strings.Contains(err.Error(), "replication_group_member") || !m.alone.CompareAndSwap(false, true) {
+// leavesGroup reports whether the user may not see the group. Later looks do without it. The error
+// of the look may be about another table, so leavesGroup asks again for the member alone.
+func (m *mysqlServer) leavesGroup(ctx context.Context, conn *session, member string) bool {
+	if member == noMember {
 		return false
 	}
-	m.logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: cannot see the group of Group Replication, so each change of the primary starts a quarantine",
-		slog.String("remedy", "GRANT SELECT ON performance_schema.replication_group_members and "+
-			"performance_schema.replication_group_member_stats to the user"), slog.Any("error", err))
+	var state sql.NullString
+	err := conn.QueryRowxContext(ctx, "SELECT "+member).Scan(&state)
+	if !unseen(err) {
+		return false
+	}
+	if m.alone.CompareAndSwap(false, true) {
+		m.logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: cannot see the group of Group Replication, so each change of the primary starts a quarantine",
+			slog.String("remedy", "GRANT SELECT ON performance_schema.replication_group_members and "+
+				"performance_schema.replication_group_member_stats to the user"), slog.Any("error", err))
+	}
 	return true
 }
 
