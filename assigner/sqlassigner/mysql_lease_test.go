@@ -7,6 +7,7 @@ import (
 	"math"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -388,30 +389,66 @@ func follow(t *testing.T, db *sqlx.DB, primary *testserver.Server) {
 	storetest.Exec(t, db, "STOP SLAVE", "SET GLOBAL server_id = 12", "START SLAVE")
 }
 
-// A replica of MySQL has a server_uuid of its own. Its user needs the right to read the state of
-// replication.
+// A replica of MySQL has a server_uuid of its own. Where it is semi-synchronous it has each claim
+// that the primary has granted, so the holder goes on and leaves its worker ID ready. An
+// asynchronous one may lack the last claim.
 func TestPromotedReplicaOfMySQLIsQuarantined(t *testing.T) {
-	gtids := []string{"--gtid-mode=ON", "--enforce-gtid-consistency", "--server-id"}
-	primary, replica := testserver.MySQL(t, append(gtids, "11")...), testserver.MySQL(t, append(gtids, "12", "--read-only")...)
-	old, standby := openMySQL(t, primary.DSN()), openMySQL(t, replica.DSN())
-	_, port, _ := strings.Cut(primary.Addr(), ":")
-	storetest.Exec(t, standby, "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT="+port+", SOURCE_USER='root', SOURCE_AUTO_POSITION=1, "+
-		"GET_SOURCE_PUBLIC_KEY=1", "START REPLICA")
-	storetest.Apply(t, old)
-	storetest.Assign(t, storetest.Leased(old))
-	storetest.Exec(t, standby, "DO WAIT_FOR_EXECUTED_GTID_SET('"+storetest.Get[string](t, old, "SELECT @@GLOBAL.gtid_executed")+"', 30)")
-	primary.Kill9()
+	for _, tt := range []struct {
+		name            string
+		lost            bool // the last claim
+		source, replica []string
+	}{
+		{"asynchronous", true, nil, nil},
+		{"semi-synchronous", false, []string{"--plugin-load-add=semisync_source.so", "--rpl-semi-sync-source-enabled=ON", "--rpl-semi-sync-source-timeout=600000"},
+			[]string{"--plugin-load-add=semisync_replica.so", "--rpl-semi-sync-replica-enabled=ON"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			gtids := []string{"--gtid-mode=ON", "--enforce-gtid-consistency", "--server-id"}
+			primary := testserver.MySQL(t, slices.Concat(gtids, []string{"11"}, tt.source)...)
+			replica := testserver.MySQL(t, slices.Concat(gtids, []string{"12", "--read-only"}, tt.replica)...)
+			at := 0
+			old, standby := openMovable(t, &at, primary, replica), openMySQL(t, replica.DSN())
+			_, port, _ := strings.Cut(primary.Addr(), ":")
+			storetest.Exec(t, standby, "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT="+port+", SOURCE_USER='root', "+
+				"SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1", "START REPLICA")
+			storetest.Apply(t, old)
+			a := storetest.Leased(old)
+			testkit.Must(t, storetest.Assign(t, a).End(t.Context(), assigner.Ending{Released: true}))
+			storetest.Exec(t, standby, "DO WAIT_FOR_EXECUTED_GTID_SET('"+storetest.Get[string](t, old, "SELECT @@GLOBAL.gtid_executed")+"', 30)")
+			if tt.lost {
+				storetest.Exec(t, standby, "STOP REPLICA IO_THREAD")
+			}
+			l := storetest.Assign(t, a)
+			primary.Kill9()
 
-	storetest.RefusedForNow(t, storetest.Kinds(standby)["Leased"], leasestore.ErrNotDurable, "read_only is on")
-	storetest.Exec(t, standby, "SET GLOBAL read_only = OFF")
-	for _, a := range []assigner.Assigner{storetest.Leased(standby), storetest.Disposable(standby)} {
-		storetest.Refused(t, a, leasestore.ErrNotDurable, "running replication threads", "STOP REPLICA")
-	}
-	storetest.Exec(t, standby, "STOP REPLICA")
-	_, err := storetest.Leased(standby).Assign(t.Context(), assignertest.Domain())
-	storetest.WantError(t, err, assigner.ErrQuarantined, fmt.Sprintf("now %q", storetest.Identity(t, standby)), "and may have lost commits")
-	if id, uuid := storetest.Identity(t, standby), storetest.Get[string](t, standby, "SELECT @@server_uuid"); id != uuid {
-		t.Errorf("identity %q, want the server_uuid %q", id, uuid)
+			storetest.RefusedForNow(t, storetest.Kinds(standby)["Leased"], leasestore.ErrNotDurable, "read_only is on")
+			storetest.Exec(t, standby, "SET GLOBAL read_only = OFF")
+			for _, a := range []assigner.Assigner{storetest.Leased(standby), storetest.Disposable(standby)} {
+				storetest.Refused(t, a, leasestore.ErrNotDurable, "running replication threads", "STOP REPLICA")
+			}
+			const received = "SELECT RECEIVED_TRANSACTION_SET FROM performance_schema.replication_connection_status"
+			storetest.Exec(t, standby, "DO WAIT_FOR_EXECUTED_GTID_SET('"+storetest.Get[string](t, standby, received)+"', 30)", "STOP REPLICA")
+			at = 1
+			row, err := storetest.LeaseStore(standby).Load(t.Context(), l.Grant().WorkerID)
+			if lost := row.Fence < l.Grant().Limit; lost != tt.lost || err != nil {
+				t.Errorf("fence %d after a claim up to %d, %v; want the claim lost: %v", row.Fence, l.Grant().Limit, err, tt.lost)
+			}
+			identity := storetest.Get[string](t, standby, "SELECT @@server_uuid")
+			_, err = a.Assign(t.Context(), assignertest.Domain())
+			storetest.WantError(t, err, assigner.ErrQuarantined, fmt.Sprintf("now %q", identity), "and may have lost commits")
+			if meta, err := storetest.LeaseStore(standby).LoadMeta(t.Context()); meta.Quarantine <= l.Grant().Limit {
+				t.Errorf("claims begin above %d, and the last claim had deltas up to %d: %v", meta.Quarantine, l.Grant().Limit, err)
+			}
+			used := l.Grant().First
+			if err = storetest.Extend(t.Context(), l, used, used+1); tt.lost {
+				storetest.WantError(t, err, assigner.ErrWorkerRowLost)
+				return
+			}
+			testkit.Must(t, errors.Join(err, l.End(t.Context(), assigner.Ending{Released: true, Used: used})))
+			if g := storetest.Assign(t, a).Grant(); g.WorkerID != l.Grant().WorkerID || g.First <= used {
+				t.Errorf("grant %+v after worker %d has used the deltas up to %d, want the rest at once", g, l.Grant().WorkerID, used)
+			}
+		})
 	}
 }
 
@@ -517,22 +554,27 @@ func TestStatementsOfALease(t *testing.T) {
 	})
 }
 
-// The servers have different variables.
-func TestStatusOfAnotherServerBehindTheAddress(t *testing.T) {
-	addresses := []string{testserver.MySQL(t).Addr(), testserver.MariaDB(t).Addr()}
+// openMovable returns a handle each of whose calls connects to the server that at tells.
+func openMovable(t *testing.T, at *int, servers ...*testserver.Server) *sqlx.DB {
+	t.Helper()
 	cfg, err := sqlassigner.ParseMySQL("root@tcp(behind:3306)/uidring")
 	testkit.Must(t, err)
-	at := 0
 	cfg.DialFunc = func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, network, addresses[at])
+		return new(net.Dialer).DialContext(ctx, network, servers[*at].Addr())
 	}
 	db, err := sqlassigner.OpenMySQLConfig(cfg)
 	storetest.Opened(t, db, err).SetMaxIdleConns(-1)
-	s := storetest.LeaseStore(db)
-	storetest.Exec(t, openMySQL(t, "root@tcp("+addresses[1]+")/uidring"), "CREATE TABLE WORKER_LEASE (NAMESPACE INT, WORKER_ID INT, PRIMARY KEY (NAMESPACE, WORKER_ID)) ENGINE=MyISAM")
+	return db
+}
+
+// The servers have different variables.
+func TestStatusOfAnotherServerBehindTheAddress(t *testing.T) {
+	at, mariaDB := 0, testserver.MariaDB(t)
+	s := storetest.LeaseStore(openMovable(t, &at, testserver.MySQL(t), mariaDB))
+	storetest.Exec(t, openMySQL(t, mariaDB.DSN()), "CREATE TABLE WORKER_LEASE (NAMESPACE INT, WORKER_ID INT, PRIMARY KEY (NAMESPACE, WORKER_ID)) ENGINE=MyISAM")
 	ctx, end := storecall.Operation(t.Context())
 	defer end()
-	for at = range addresses {
+	for at = range 2 {
 		status, err := s.Status(ctx)
 		storecall.Pause(ctx)
 		if mariaDB := strings.HasPrefix(status.Identity, "server_id"); err != nil || len(status.Faults) != at || mariaDB != (at == 1) {

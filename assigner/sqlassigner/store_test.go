@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -172,36 +171,6 @@ func TestServerWithoutConnectionsNamesMaxConnections(t *testing.T) {
 	for driver, err := range map[string]error{"mysql": number(1040), "pgx": stateError("53300")} {
 		if d, _ := dialectOf(driver, nil); !strings.Contains(d.diagnose(err).advice, "raise its max_connections") {
 			t.Errorf("%s: %v: advice %q", driver, err, d.diagnose(err).advice)
-		}
-	}
-}
-
-func TestRunningReplicationIsAFault(t *testing.T) {
-	for name, server := range map[string]struct {
-		*testserver.Server
-		follow, start, stop, want string
-	}{
-		"MariaDB": {testserver.MariaDB(t, "--server-id=7"), "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1", "START SLAVE SQL_THREAD", "STOP SLAVE",
-			"Slaves_running=1"},
-		"MySQL": {testserver.MySQL(t, "--server-id=7"), "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1", "START REPLICA SQL_THREAD", "STOP REPLICA",
-			"replication_applier_status=1"},
-	} {
-		opened, err := OpenMySQL(server.DSN())
-		db := testkit.Close(t, opened, err)
-		store := newStore(db, Config{}, nil)
-		for _, tt := range []struct{ statement, want string }{
-			{"SELECT 1", ""}, {server.follow, ""}, {server.start, server.want}, {server.stop, ""},
-		} {
-			db.MustExec(tt.statement)
-			var faults []string
-			err := store.run(t.Context(), "look", func(ctx context.Context, conn *session) error {
-				status, err := store.look(ctx, conn, nil)
-				faults = slices.DeleteFunc(status.Faults, func(fault string) bool { return strings.HasPrefix(fault, "sync_binlog") })
-				return err
-			})
-			if got := strings.Join(faults, ""); err != nil || (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
-				t.Errorf("%s after %s: faults %q, want %q: %v", name, tt.statement, faults, tt.want, err)
-			}
 		}
 	}
 }
