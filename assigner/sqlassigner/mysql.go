@@ -137,7 +137,7 @@ func (m *mysqlServer) look(ctx context.Context, conn *session, group []table, st
 		fields[i] = &values[i]
 	}
 	err = conn.QueryRowxContext(ctx, "SELECT "+strings.Join(columns, ", ")).Scan(fields...)
-	// Another look at the same time may have learned first why this one fails, and has to repeat it.
+	// Another look at the same time may have learned first why this one fails.
 	switch d := diagnoseMySQL(err); {
 	case unseen(err) && (m.leavesGroup(ctx, conn, member) || m.leavesReplication(ctx, err, replication)):
 		return m.look(ctx, conn, group, status)
@@ -170,7 +170,7 @@ func mysqlKeyColumn(n int) string {
 const mysqlAppliers = "(SELECT COUNT(*) FROM performance_schema.replication_applier_status WHERE SERVICE_STATE = 'ON' AND " +
 	"CHANNEL_NAME NOT LIKE 'group\\_replication%')"
 
-// replication returns mysqlAppliers, or what stands for it.
+// replication returns mysqlAppliers, or its substitute.
 func (m *mysqlServer) replication(mariaDB bool) string {
 	switch {
 	case mariaDB: // unlike GLOBAL_STATUS it adds up no sessions

@@ -88,8 +88,8 @@ func (g *group) turn(t *testing.T) {
 	t.Helper()
 	next := (g.primary.Load() + 1) % int64(len(g.servers))
 	uuid := storetest.Get[string](t, g.handles[next], "SELECT @@server_uuid")
-	var answer string
-	testkit.Must(t, g.handles[g.primary.Load()].Get(&answer, "SELECT group_replication_set_as_primary('"+uuid+"')"))
+	patient := openMySQL(t, g.servers[g.primary.Load()].DSN())
+	storetest.Get[string](t, patient, "SELECT group_replication_set_as_primary('"+uuid+"')")
 	g.primary.Store(next)
 }
 
@@ -106,6 +106,7 @@ func TestGroupReplication(t *testing.T) {
 		{"NoIDIsLostWhileThePrimaryMoves", primaryMoves},
 		{"FrozenPrimaryGrantsNothing", frozenPrimary},
 		{"NewPrimaryWithABacklog", backlog},
+		{"ForcedGroupKeepsItsIdentity", forced},
 		{"AGroupThatIsMadeAnewIsQuarantined", madeAnew},
 	} {
 		t.Run(tt.name, func(t *testing.T) { tt.test(t, g) })
@@ -297,6 +298,53 @@ func backlog(t *testing.T, g *group) {
 	}
 	storetest.Renew(t, l)
 	storetest.Assign(t, storetest.Leased(db))
+}
+
+// forced kills all servers except a secondary, which grants nothing until it is forced to go on
+// without a majority. The identity stays, though claims may be lost. Recover raises all fences,
+// while offline_mode keeps the user of groupIdentity out. A killed server joins again, and becomes
+// the primary.
+func forced(t *testing.T, g *group) {
+	db, old := g.open(t, ""), g.primary.Load()
+	store := sqlassigner.LeaseStore(db, "forced", sqlassigner.Config{})
+	leased := assigner.Leased(store, assigner.LeaseConfig{})
+	before, l := storetest.Identity(t, db), storetest.Assign(t, leased)
+	at := slices.IndexFunc(g.handles, func(db *sqlx.DB) bool { return db != g.handles[old] && db.Ping() == nil })
+	for i, s := range g.servers {
+		if i != at {
+			s.Kill9()
+		}
+	}
+	g.primary.Store(int64(at))
+	admin := openMySQL(t, g.servers[at].DSN())
+	storetest.Exec(t, admin, "SET GLOBAL offline_mode = ON")
+	force := "SET GLOBAL group_replication_force_members = '" + storetest.Get[string](t, admin, "SELECT @@group_replication_local_address") + "'"
+	testkit.Succeeds(t, "a forced group", func() error { // once the other servers are unreachable
+		if l, err := storetest.TryAssign(t, leased, 200*time.Millisecond); err == nil {
+			t.Fatalf("a start without a majority: %+v", l.Grant())
+		}
+		_, err := admin.Exec(force)
+		return err
+	})
+	g.await(t, 1)
+	g.servers[(at+1)%len(g.servers)].Restart()
+	storetest.Renew(t, l)
+	if err := openMySQL(t, as("ids:hunter2", g.servers[at].DSN())).Ping(); err == nil {
+		t.Error("a user without CONNECTION_ADMIN reaches a server in offline_mode")
+	}
+	testkit.Must(t, leasestore.Recover(t.Context(), store, 150*time.Second))
+	storetest.Exec(t, admin, "SET GLOBAL offline_mode = OFF")
+	claim := storetest.Assign(t, leased)
+	if claim.Grant().First <= l.Grant().Limit {
+		t.Errorf("a claim from %d after Recover, and a lost one could have deltas up to %d", claim.Grant().First, l.Grant().Limit)
+	}
+	g.await(t, 2)
+	g.turn(t)
+	storetest.Renew(t, claim)
+	storetest.Assign(t, leased)
+	if id := storetest.Identity(t, db); id != before {
+		t.Errorf("identity %q of a forced group with a server that joined again, was %q", id, before)
+	}
 }
 
 // madeAnew has all servers crash. The group that one of them makes may lack commits. When that

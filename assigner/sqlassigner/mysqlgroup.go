@@ -48,7 +48,8 @@ func (m *mysqlServer) leavesGroup(ctx context.Context, conn *session, member str
 // mysqlGroup returns the identity of the group that this server is the primary of, or "" if the
 // server_uuid is the identity. A commit that a primary has acknowledged has reached a majority, so
 // a change of the primary loses none. The number at the start of VIEW_ID stays until the group is
-// bootstrapped anew, for which its members may have lost commits.
+// bootstrapped anew, for which its members may have lost commits. group_replication_force_members
+// keeps it, and may lose commits too: the operator has to run Recover.
 //
 // A claim writes its row and the counters, and Group Replication rejects a write that is based on
 // stale rows. But a claim only reads the fence, quarantine and horizon of the namespace. Under
