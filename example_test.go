@@ -22,12 +22,12 @@ func Example() {
 		return
 	}
 	defer g.Close()
-	id, err := g.NextID()
+	id, err := g.Next()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fields, err := g.Parse(int64(id))
+	fields, err := g.Parse(id)
 	fmt.Println("worker", fields.WorkerID, "sequence", fields.Sequence, err)
 	// Output: worker 7 sequence 0 <nil>
 }

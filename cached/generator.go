@@ -15,11 +15,11 @@ import (
 // A Generator issues IDs. All methods may be called by any number of goroutines at once. Make one
 // per process with [New], share it, and Close it at the end.
 //
-// For one ID in a request, call NextContext, or NextIDContext for a [uidring.ID] in place of an
-// int64: they wait while the store of worker IDs is out of reach. Next and NextID return an error
-// instead; use them where a caller must not wait, or retries by itself. For the rows of a batch,
-// call Fill; for a range of consecutive IDs, such as the lines of an order, Reserve. A goroutine
-// that takes millions of IDs one by one takes them from a Lane.
+// For one ID in a request, call NextContext: it waits while the store of worker IDs is out of
+// reach. Next returns an error instead; use it where a caller must not wait, or retries by itself.
+// For the rows of a batch, call Fill; for a range of consecutive IDs, such as the lines of an
+// order, Reserve. A goroutine that takes millions of IDs one by one takes them from a Lane.
+// uidring.ID(id) has the text forms of an ID.
 type Generator struct {
 	ring *ringbuffer.Ring
 

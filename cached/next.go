@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/internal/generator"
 )
 
@@ -35,14 +34,6 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 		return id, nil
 	}
 	return g.path.NextContext(ctx, g.ring.Take)
-}
-
-// NextID is [Generator.Next] for an ID of type [uidring.ID], which has text forms.
-func (g *Generator) NextID() (uidring.ID, error) { return generator.ID(g.Next()) }
-
-// NextIDContext is [Generator.NextContext] for an ID of type [uidring.ID].
-func (g *Generator) NextIDContext(ctx context.Context) (uidring.ID, error) {
-	return generator.ID(g.NextContext(ctx))
 }
 
 // Fill fills dst with new IDs, increasing but not always consecutive, and returns their number.

@@ -7,7 +7,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
 )
@@ -55,14 +54,6 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 			return 0, g.keeper.Rejected(fmt.Errorf("defaultgen: waiting for an ID: %w: %w", ctx.Err(), err))
 		}
 	}
-}
-
-// NextID is [Generator.Next] for an ID of type [uidring.ID], which has text forms.
-func (g *Generator) NextID() (uidring.ID, error) { return generator.ID(g.Next()) }
-
-// NextIDContext is [Generator.NextContext] for an ID of type [uidring.ID].
-func (g *Generator) NextIDContext(ctx context.Context) (uidring.ID, error) {
-	return generator.ID(g.NextContext(ctx))
 }
 
 // Fill fills dst with new, increasing IDs and returns their number. If it gets fewer than len(dst)

@@ -13,11 +13,10 @@ import (
 // A Generator issues the IDs of one counter. All methods may be called by any number of goroutines
 // at once. Make one per process and counter with [New], share it, and Close it at the end.
 //
-// For one ID, call NextContext, or NextIDContext for a [uidring.ID] in place of an int64: they wait
-// until ctx ends for a store that is out of reach. Next and NextID wait for one call of the store
-// at most, or for none under Reject. For the rows of a batch, call Fill; for consecutive numbers,
-// Reserve. A goroutine that takes many IDs one by one takes them from a Lane. For numbers with a
-// prefix and a date, use [Numbers].
+// For one ID, call NextContext: it waits until ctx ends for a store that is out of reach. Next
+// waits for one call of the store at most, or for none under Reject. For the rows of a batch, call
+// Fill; for consecutive numbers, Reserve. A goroutine that takes many IDs one by one takes them
+// from a Lane. For numbers with a prefix and a date, use [Numbers].
 type Generator struct {
 	parts []*part
 	only  *part        // the only part, whose ring Next tries first; nil: several

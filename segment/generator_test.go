@@ -15,7 +15,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
@@ -59,12 +58,7 @@ var policies = map[string]segment.EmptyPolicy{"FetchInline": segment.FetchInline
 func TestTakesAreDenseAndIncrease(t *testing.T) {
 	for delta, want := range map[int64][]int64{1: upTo(1, 50, 1), 2: upTo(1, 99, 2), 7: upTo(3, 346, 7)} {
 		g := open(t, segment.Config{Source: &scripted{delta: delta, remainder: delta / 2}})
-		got, batch := take(t, g, 18), make([]int64, 25)
-		for _, next := range []func() (uidring.ID, error){g.NextID, func() (uidring.ID, error) { return g.NextIDContext(t.Context()) }} {
-			id, err := next()
-			testkit.Must(t, err)
-			got = append(got, int64(id))
-		}
+		got, batch := take(t, g, 20), make([]int64, 25)
 		if n, err := g.Fill(batch); n != 25 || err != nil {
 			t.Fatal(n, err)
 		}
@@ -611,12 +605,10 @@ func TestCloseDropsTheRestAndWakesCallers(t *testing.T) {
 			}
 			wg.Wait()
 			_, err := g.Next()
-			_, idErr := g.NextID()
-			_, idContextErr := g.NextIDContext(t.Context())
 			_, fillErr := g.Fill(make([]int64, 1))
 			_, _, reserveErr := g.Reserve(1)
 			_, laneErr := l.Next()
-			for _, err := range []error{err, idErr, idContextErr, fillErr, reserveErr, laneErr} {
+			for _, err := range []error{err, fillErr, reserveErr, laneErr} {
 				if !errors.Is(err, segment.ErrClosed) {
 					t.Errorf("after Close: %v", err)
 				}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/internal/generator"
 )
 
@@ -33,14 +32,6 @@ func (g *Generator) Next() (int64, error) {
 // NextContext returns it even when ctx has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	return g.path.NextContext(ctx, g.take)
-}
-
-// NextID is [Generator.Next] for an ID of type [uidring.ID], which has text forms.
-func (g *Generator) NextID() (uidring.ID, error) { return generator.ID(g.Next()) }
-
-// NextIDContext is [Generator.NextContext] for an ID of type [uidring.ID].
-func (g *Generator) NextIDContext(ctx context.Context) (uidring.ID, error) {
-	return generator.ID(g.NextContext(ctx))
 }
 
 // Fill fills dst with new IDs and returns their number. They increase if there is one source, but

@@ -14,16 +14,16 @@ import (
 // An orderBook is the program under test. Its field ids takes any generator.
 type orderBook struct {
 	ids interface {
-		NextIDContext(context.Context) (uidring.ID, error)
+		NextContext(context.Context) (int64, error)
 	}
 }
 
 func (b *orderBook) open(ctx context.Context) string {
-	id, err := b.ids.NextIDContext(ctx)
+	id, err := b.ids.NextContext(ctx)
 	if err != nil {
 		return "not opened: " + err.Error()
 	}
-	return "opened " + id.String()
+	return "opened " + uidring.ID(id).String()
 }
 
 // The test of a program that must cope with a store that is out of reach.
@@ -50,7 +50,7 @@ func ExampleWorker() {
 	}
 	defer g.Close()
 	for range 3 {
-		fmt.Println(g.NextID())
+		fmt.Println(g.Next())
 		clock.Advance(30 * time.Minute)
 	}
 	// Output:

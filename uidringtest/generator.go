@@ -30,8 +30,6 @@ import (
 	"fmt"
 	"math"
 	"sync"
-
-	"github.com/uidring/uidring"
 )
 
 var (
@@ -79,17 +77,8 @@ func (g *Generator) Next() (int64, error) {
 	return id, err
 }
 
-// NextID is Next for an ID of type [uidring.ID].
-func (g *Generator) NextID() (uidring.ID, error) {
-	id, err := g.Next()
-	return uidring.ID(id), err
-}
-
 // NextContext is Next: it never waits, and returns an ID even if ctx has ended.
 func (g *Generator) NextContext(context.Context) (int64, error) { return g.Next() }
-
-// NextIDContext is NextID.
-func (g *Generator) NextIDContext(context.Context) (uidring.ID, error) { return g.NextID() }
 
 // Fill fills dst with the next IDs and returns their number, as one call. If it gets fewer than
 // len(dst) it also returns an error.

@@ -6,12 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-
-	"github.com/uidring/uidring"
 )
-
-// ID converts the results of Next and NextContext for NextID and NextIDContext.
-func ID(id int64, err error) (uidring.ID, error) { return uidring.ID(id), err }
 
 // Report calls a func of the user's Trace with a value, unless the func is nil. Callers must hold
 // no lock.

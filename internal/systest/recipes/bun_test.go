@@ -25,15 +25,16 @@ type Parcel struct {
 type idsKey struct{}
 
 // BeforeAppendModel gives a new row an ID.
-func (p *Parcel) BeforeAppendModel(ctx context.Context, query bun.Query) (err error) {
+func (p *Parcel) BeforeAppendModel(ctx context.Context, query bun.Query) error {
 	if _, ok := query.(*bun.InsertQuery); !ok || p.ID != 0 {
 		return nil
 	}
-	next, ok := ctx.Value(idsKey{}).(func(context.Context) (uidring.ID, error))
+	next, ok := ctx.Value(idsKey{}).(func(context.Context) (int64, error))
 	if !ok {
 		return errors.New("no generator in the context")
 	}
-	p.ID, err = next(ctx)
+	id, err := next(ctx)
+	p.ID = uidring.ID(id)
 	return err
 }
 
@@ -46,7 +47,7 @@ func TestBun(t *testing.T) {
 	}
 	db := bun.NewDB(plain, sqlitedialect.New())
 	defer db.Close()
-	ctx := context.WithValue(t.Context(), idsKey{}, uidringtest.New(1000, 1).NextIDContext)
+	ctx := context.WithValue(t.Context(), idsKey{}, uidringtest.New(1000, 1).NextContext)
 	if _, err := db.NewCreateTable().Model((*Parcel)(nil)).Exec(ctx); err != nil {
 		t.Fatal(err)
 	}

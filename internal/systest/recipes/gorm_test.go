@@ -32,7 +32,7 @@ type Invoice struct {
 }
 
 // assignIDs gives an ID to each new row without one, be it a struct or a map.
-func assignIDs(db *gorm.DB, next func(context.Context) (uidring.ID, error)) error {
+func assignIDs(db *gorm.DB, next func(context.Context) (int64, error)) error {
 	return db.Callback().Create().Before("gorm:create").Register("uidring", func(tx *gorm.DB) {
 		if tx.Error != nil || tx.Statement.Schema == nil || tx.Statement.Schema.PrioritizedPrimaryField == nil {
 			return
@@ -50,7 +50,7 @@ func assignIDs(db *gorm.DB, next func(context.Context) (uidring.ID, error)) erro
 
 // assignID gives an ID to a row without one. It refuses a key of another kind than int64, such as
 // the uint of gorm.Model: the database would count instead.
-func assignID(tx *gorm.DB, row reflect.Value, next func(context.Context) (uidring.ID, error)) error {
+func assignID(tx *gorm.DB, row reflect.Value, next func(context.Context) (int64, error)) error {
 	key, ctx := tx.Statement.Schema.PrioritizedPrimaryField, tx.Statement.Context
 	set := func(id uidring.ID) error { return key.Set(ctx, row, id) }
 	switch row.Kind() {
@@ -83,7 +83,7 @@ func assignID(tx *gorm.DB, row reflect.Value, next func(context.Context) (uidrin
 	if err != nil {
 		return err
 	}
-	return set(id)
+	return set(uidring.ID(id))
 }
 
 // newShopIDs has the generator share the connections of GORM.
@@ -99,7 +99,7 @@ func newShopIDs(ctx context.Context, db *gorm.DB) (*cached.Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ids, assignIDs(db, ids.NextIDContext)
+	return ids, assignIDs(db, ids.NextContext)
 }
 
 func TestGORM(t *testing.T) {
@@ -134,7 +134,7 @@ func TestGORM(t *testing.T) {
 
 func newRows(t *testing.T, db *gorm.DB) {
 	ids := uidringtest.New(1000, 1)
-	if err := assignIDs(db, ids.NextIDContext); err != nil {
+	if err := assignIDs(db, ids.NextContext); err != nil {
 		t.Fatal(err)
 	}
 	one, own := Invoice{Payer: "Ada"}, Invoice{ID: 7, Payer: "Bob"}
@@ -178,7 +178,7 @@ type Receipt struct {
 // forgottenIDs leaves out IDs. Without the callback the database would count for a Receipt, and
 // refuse a second Invoice with the ID 0. With it both models are safe.
 func forgottenIDs(t *testing.T, db *gorm.DB) {
-	if err := assignIDs(db, uidringtest.New(2000, 1).NextIDContext); err != nil {
+	if err := assignIDs(db, uidringtest.New(2000, 1).NextContext); err != nil {
 		t.Fatal(err)
 	}
 	var invoice Invoice
@@ -200,7 +200,7 @@ type Country struct {
 }
 
 func otherKeys(t *testing.T, db *gorm.DB) {
-	if err := assignIDs(db, uidringtest.New(1000, 1).NextIDContext); err != nil {
+	if err := assignIDs(db, uidringtest.New(1000, 1).NextContext); err != nil {
 		t.Fatal(err)
 	}
 	ticket := Ticket{Seat: "7a"}
@@ -227,7 +227,7 @@ type Account struct {
 // upserts meets a row with the same unique column: the row keeps its ID, and the page says how to
 // read it.
 func upserts(t *testing.T, db *gorm.DB) {
-	if err := assignIDs(db, uidringtest.New(1000, 1).NextIDContext); err != nil {
+	if err := assignIDs(db, uidringtest.New(1000, 1).NextContext); err != nil {
 		t.Fatal(err)
 	}
 	first, again, read := Account{Email: "ada@example.com"}, Account{Email: "ada@example.com"}, Account{}
@@ -253,7 +253,7 @@ type Sale struct {
 func faces(t *testing.T, db *gorm.DB) {
 	var first, read Sale
 	var number int64
-	if err := errors.Join(assignIDs(db, uidringtest.New(1000, 1).NextIDContext), db.Create(&first).Error, db.Create(&Sale{Replaces: &first.ID}).Error,
+	if err := errors.Join(assignIDs(db, uidringtest.New(1000, 1).NextContext), db.Create(&first).Error, db.Create(&Sale{Replaces: &first.ID}).Error,
 		db.First(&read, "replaces = ?", first.ID).Error, db.Raw("SELECT id FROM sales WHERE replaces = 1000").Scan(&number).Error); err != nil {
 		t.Fatal(err)
 	}

@@ -20,15 +20,17 @@ type Order struct {
 type Shop struct {
 	db  *sqlx.DB
 	ids interface {
-		NextIDContext(context.Context) (uidring.ID, error)
+		NextContext(context.Context) (int64, error)
 	}
 }
 
 // add gives an order its ID, and writes it.
-func (s *Shop) add(ctx context.Context, order *Order) (err error) {
-	if order.ID, err = s.ids.NextIDContext(ctx); err != nil {
+func (s *Shop) add(ctx context.Context, order *Order) error {
+	id, err := s.ids.NextContext(ctx)
+	if err != nil {
 		return err
 	}
+	order.ID = uidring.ID(id)
 	_, err = s.db.NamedExecContext(ctx, "INSERT INTO orders (id, replaces) VALUES (:id, :replaces)", order)
 	return err
 }

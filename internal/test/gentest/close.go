@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
@@ -24,13 +23,11 @@ func (s *suite) closed(t *testing.T) {
 	f := next(t, g)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel() // which does not matter while there are IDs
-	for _, typed := range []func() (uidring.ID, error){g.NextID, func() (uidring.ID, error) { return g.NextIDContext(ended) }} {
-		id, err := typed()
-		if int64(id) <= f.ID {
-			t.Errorf("ID %d after %v", id, f)
-		}
-		f = Parse(t, g, int64(id), err)
+	id, err := g.NextContext(ended)
+	if id <= f.ID {
+		t.Errorf("ID %d after %v", id, f)
 	}
+	f = Parse(t, g, id, err)
 	worker, last := g.WorkerID(), s.Stats(g).LastDelta
 	testkit.Must(t, g.Close())
 	for _, step := range []time.Duration{0, time.Second, -time.Hour, 1 << 60} {
@@ -40,9 +37,6 @@ func (s *suite) closed(t *testing.T) {
 		}
 		if id, err := g.NextContext(t.Context()); id != 0 || !errors.Is(err, s.Errors.Closed) {
 			t.Errorf("NextContext = %d, %v, want %v", id, err, s.Errors.Closed)
-		}
-		if id, err := g.NextID(); id != 0 || !errors.Is(err, s.Errors.Closed) {
-			t.Errorf("NextID = %d, %v, want %v", id, err, s.Errors.Closed)
 		}
 		if n, err := g.Fill(make([]int64, 3)); n != 0 || !errors.Is(err, s.Errors.Closed) {
 			t.Errorf("Fill = %d, %v, want %v", n, err, s.Errors.Closed)

@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
@@ -23,8 +22,6 @@ import (
 type Generator interface {
 	Next() (int64, error)
 	NextContext(ctx context.Context) (int64, error)
-	NextID() (uidring.ID, error)
-	NextIDContext(ctx context.Context) (uidring.ID, error)
 	Fill(dst []int64) (int, error)
 	Parse(id int64) (bitsalloc.Fields, error)
 	WorkerID() int64

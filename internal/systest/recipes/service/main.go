@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
@@ -44,7 +43,7 @@ func run() error {
 
 	server := &http.Server{
 		Addr:              cmp.Or(os.Getenv("LISTEN"), "127.0.0.1:8000"),
-		Handler:           routes(ids.NextIDContext),
+		Handler:           routes(ids.NextContext),
 		ReadHeaderTimeout: 5 * time.Second,
 	}
 	failed := make(chan error, 1)
@@ -58,7 +57,7 @@ func run() error {
 }
 
 // routes answers POST /orders with an ID, or with 503 if there is none within a second.
-func routes(next func(context.Context) (uidring.ID, error)) http.Handler {
+func routes(next func(context.Context) (int64, error)) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /orders", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), time.Second)

@@ -15,14 +15,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/process"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
-func post(t *testing.T, next func(context.Context) (uidring.ID, error)) *httptest.ResponseRecorder {
+func post(t *testing.T, next func(context.Context) (int64, error)) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	routes(next).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/orders", nil))
 	return w
@@ -32,7 +31,7 @@ func post(t *testing.T, next func(context.Context) (uidring.ID, error)) *httptes
 func TestServiceRefusesAfterASecondWithoutIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		w := post(t, func(ctx context.Context) (uidring.ID, error) {
+		w := post(t, func(ctx context.Context) (int64, error) {
 			<-ctx.Done()
 			return 0, errors.Join(ctx.Err(), cached.ErrLeaseExhausted)
 		})
