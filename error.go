@@ -5,8 +5,50 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
+
+// The errors of all generators and of package client. The packages have them under the same names,
+// with their conditions: cached.ErrClosed is ErrClosed.
+var (
+	// ErrInvalidConfig is wrapped in the error for a mistake in a Config, a [FieldError].
+	ErrInvalidConfig = errors.New("uidring: invalid config")
+	// ErrClosed is returned by every method that issues IDs once Close was called.
+	ErrClosed = errors.New("uidring: closed")
+	// ErrEmpty is returned when no ID is in memory. It passes.
+	ErrEmpty = errors.New("uidring: no ID is ready")
+	// ErrTooFarAhead is returned when the next ID would be too far ahead of the clock. It passes.
+	ErrTooFarAhead = errors.New("uidring: too far ahead of the clock")
+	// ErrSequenceExhausted is returned when all IDs of the current unit are issued. It passes.
+	ErrSequenceExhausted = errors.New("uidring: the sequence of this unit is used up")
+	// ErrClockBack is returned when the clock is behind the last ID. It passes.
+	ErrClockBack = errors.New("uidring: the clock is behind")
+	// ErrLeaseExhausted is returned when no worker ID is held for the unit of time of the next ID.
+	// It passes when the store answers.
+	ErrLeaseExhausted = errors.New("uidring: no worker ID is held for the unit of time")
+	// ErrTimeExhausted is returned when the layout has ended. It is permanent.
+	ErrTimeExhausted = errors.New("uidring: the delta field is used up")
+)
+
+// RetryAfter reports whether the call that returned err may succeed later, by itself, and after
+// which time to repeat it: a second if the time is not known, as in an outage of a store. It
+// understands the errors of generators, of their New, of assigners and of package client, and any
+// error with a method RetryAfter() time.Duration.
+func RetryAfter(err error) (after time.Duration, passes bool) {
+	if e, ok := errors.AsType[interface {
+		error
+		RetryAfter() time.Duration
+	}](err); ok {
+		return e.RetryAfter(), true
+	}
+	for _, passing := range []error{ErrEmpty, ErrTooFarAhead, ErrSequenceExhausted, ErrClockBack, ErrLeaseExhausted} {
+		if errors.Is(err, passing) {
+			return time.Second, true
+		}
+	}
+	return 0, false
+}
 
 var (
 	// ErrSyntax is wrapped in the error for input that is not written like an ID: a wrong length, a
@@ -127,7 +169,7 @@ type FieldError struct {
 	Field   string // the name of the field
 	Given   string // its value
 	Allowed string // the values allowed; empty if Reason names them
-	Reason  error  // ErrInvalidConfig of the package, publicid.ErrInvalid; without Allowed, bitsalloc.ErrInvalidLayout or ErrTimeExhausted
+	Reason  error  // ErrInvalidConfig, publicid.ErrInvalid; without Allowed, bitsalloc.ErrInvalidLayout or ErrTimeExhausted
 }
 
 func (e *FieldError) Error() string {

@@ -18,17 +18,17 @@ const module = "github.com/uidring/uidring"
 // the standard library. Packages at the bottom import no other package of the module; no package
 // imports a store. "uidring" is the root package.
 var mayImport = map[string]string{
-	"uidring": "", "bitsalloc": "", "ringbuffer": "", "schema": "", "client": "",
-	"internal/disk": "", "internal/original": "", "internal/check": "uidring", "internal/generator": "uidring", "internal/storecall": "", "internal/httpcall": "", "vmclock": "",
+	"uidring": "", "bitsalloc": "", "ringbuffer": "", "schema": "", "client": "uidring internal/check internal/generator",
+	"internal/disk": "", "internal/original": "", "internal/check": "uidring", "internal/generator": "", "internal/storecall": "", "internal/httpcall": "", "vmclock": "",
 
 	"assigner/leasestore": "bitsalloc internal/storecall",
 	"assigner":            "bitsalloc assigner/leasestore internal/check internal/storecall",
-	"internal/keeper":     "bitsalloc assigner assigner/leasestore internal/check internal/generator internal/storecall",
+	"internal/keeper":     "uidring bitsalloc assigner assigner/leasestore internal/check internal/generator internal/storecall",
 
 	"cached":      "uidring bitsalloc ringbuffer assigner internal/generator internal/keeper",
 	"defaultgen":  "uidring bitsalloc assigner internal/generator internal/keeper",
 	"segment":     "uidring ringbuffer internal/check internal/generator",
-	"backdate":    "bitsalloc assigner internal/generator internal/keeper",
+	"backdate":    "uidring bitsalloc assigner internal/generator internal/keeper",
 	"metrics":     "assigner cached defaultgen segment",
 	"publicid":    "uidring",
 	"uidringtest": "uidring assigner",

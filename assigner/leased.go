@@ -80,7 +80,7 @@ type LeaseConfig struct {
 //
 // Assign returns [ErrWorkersExhausted] when all worker IDs are held, and [ErrWorkerAheadOfClock]
 // when the fences of all free ones are more than MaxLead ahead of the clock. Both errors, and
-// [ErrQuarantined], have a method RetryAfter() time.Duration.
+// [ErrQuarantined], pass after the time of uidring.RetryAfter.
 //
 // The grant is [GuaranteeFenced], or [GuaranteeLossy] on a store that reports itself lossy or has
 // faults. On a lossy store, give each generator an assigner of its own: generators that share one
@@ -121,8 +121,6 @@ func Fenced(store leasestore.Store, source Assigner, owner string, cfg LeaseConf
 	return l
 }
 
-var errInvalidConfig = errors.New("assigner: invalid config")
-
 // A leaser is an assigner on a store.
 type leaser struct {
 	store    leasestore.Store
@@ -154,8 +152,7 @@ func newLeaser(store leasestore.Store, cfg LeaseConfig) *leaser {
 	host, _ := os.Hostname() // for people: the process number alone will do
 	holder := fmt.Sprintf("%s pid %d", host, os.Getpid())
 	cfg.Owner = cmp.Or(cfg.Owner, holder)
-	l := &leaser{store: store, cfg: cfg, holder: holder, shuffle: rand.Shuffle, pause: backOff, clock: hostClock,
-		config: check.Checker{Invalid: errInvalidConfig}}
+	l := &leaser{store: store, cfg: cfg, holder: holder, shuffle: rand.Shuffle, pause: backOff, clock: hostClock}
 	l.config.Check(store != nil, "store", "nil", "a store")
 	l.config.Check(cfg.Window >= 0 && cfg.Window <= maxSpan, "Window", cfg.Window, "0 (2 min) to %v", maxSpan)
 	l.config.Check(cfg.MaxLead >= 0 && cfg.MaxLead <= maxSpan, "MaxLead", cfg.MaxLead, "0 (default) to %v", maxSpan)

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/generator"
@@ -25,7 +26,7 @@ import (
 var (
 	// ErrInvalidConfig is returned by [New] for a mistake in the Config. The text names every field
 	// that is wrong, the value given and the values allowed.
-	ErrInvalidConfig = errors.New("backdate: invalid config")
+	ErrInvalidConfig = uidring.ErrInvalidConfig
 	// ErrNoPast is returned by [New] when the past of the worker ID may be in use: the worker ID
 	// was given out before, the namespace was recovered or has a horizon, or the store may forget
 	// its holders.
@@ -67,10 +68,11 @@ type Generator struct {
 // New takes a worker ID within ctx, which it uses for nothing else, and gives it back at once: the
 // next holder of the worker ID starts later than the span. So New uses up the past of one worker ID
 // each time, also after a crash, and never continues with an earlier one. It reports all mistakes
-// in cfg together. Other errors come from the assigner.
+// in cfg together, as [ErrInvalidConfig], [bitsalloc.ErrInvalidLayout] or
+// [uidring.ErrTimeExhausted]. Other errors come from the assigner.
 func New(ctx context.Context, cfg Config) (*Generator, error) {
 	k, c := keeper.New(keeper.Settings{Layout: cfg.Layout, Epoch: cfg.Epoch, DatacenterID: cfg.DatacenterID, Assigner: cfg.Assigner,
-		Package: "backdate", Errors: keeper.Errors{InvalidConfig: ErrInvalidConfig, TimeExhausted: ErrInvalidConfig}})
+		Package: "backdate"})
 	if err := c.Err(); err != nil {
 		return nil, err
 	}

@@ -90,7 +90,7 @@ func TestProgramRefusesWithAStatus(t *testing.T) {
 		{"tail", 2, `argument "tail", allowed: compare, fleet, soak, report, or none`},
 		{"-layout=1/2", 2, "layout"},
 		{"-boost-power=99", 1, "BoostPower 99"},
-		{"-layout=20/0/10/12", 1, "cached: the delta field is used up"},
+		{"-layout=20/0/10/12", 1, "uidring: the delta field is used up"},
 		{"-layout=30/0/0/33", 1, "worker IDs exhausted"},
 		{"-goroutines=0", 1, "-goroutines 0"},
 		{"compare -rounds=0", 1, "-rounds 0"},

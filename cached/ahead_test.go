@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
@@ -29,13 +30,13 @@ func TestMaxAheadBoundsIDTime(t *testing.T) {
 		into, bound time.Duration
 		assign      fakeassigner.AssignFunc
 		blocks      int
-		want        cached.AheadError
+		after       time.Duration
 		says        string
 	}{
-		"a unit":            {0, time.Second, fresh, 1, cached.AheadError{Ahead: 2 * time.Second, RetryIn: time.Second}, "by 2s, allowed: 1s"},
-		"not whole":         {0, 3999 * time.Millisecond, fenced(1000), 3, cached.AheadError{Ahead: 4 * time.Second, RetryIn: time.Second}, "by 4s, allowed: 3s"},
-		"within a unit":     {900 * time.Millisecond, 1500 * time.Millisecond, fresh, 1, cached.AheadError{Ahead: 1100 * time.Millisecond, RetryIn: 100 * time.Millisecond}, "by 1.1s, allowed: 1s"},
-		"as much as a ring": {0, 8 * time.Second, fresh, 8, cached.AheadError{Ahead: 9 * time.Second, RetryIn: time.Second}, "by 9s, allowed: 8s"},
+		"a unit":            {0, time.Second, fresh, 1, time.Second, "by 2s, allowed: 1s"},
+		"not whole":         {0, 3999 * time.Millisecond, fenced(1000), 3, time.Second, "by 4s, allowed: 3s"},
+		"within a unit":     {900 * time.Millisecond, 1500 * time.Millisecond, fresh, 1, 100 * time.Millisecond, "by 1.1s, allowed: 1s"},
+		"as much as a ring": {0, 8 * time.Second, fresh, 8, time.Second, "by 9s, allowed: 8s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
@@ -48,10 +49,10 @@ func TestMaxAheadBoundsIDTime(t *testing.T) {
 				}
 				drain(t, g)
 				_, err := g.Next()
-				ahead, ok := errors.AsType[*cached.AheadError](err)
-				if !ok || *ahead != row.want || !errors.Is(err, cached.ErrTooFarAhead) || !strings.Contains(err.Error(), row.says) ||
+				after, ok := uidring.RetryAfter(err)
+				if !ok || after != row.after || !errors.Is(err, cached.ErrTooFarAhead) || !strings.Contains(err.Error(), row.says) ||
 					errors.Is(err, cached.ErrEmpty) != (policy == cached.Reject) {
-					t.Errorf("Next = %v, want %+v, with ErrEmpty under Reject", err, row.want)
+					t.Errorf("Next = %v, again after %v, want %v, with ErrEmpty under Reject", err, after, row.after)
 				}
 			})
 		})

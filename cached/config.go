@@ -2,7 +2,6 @@ package cached
 
 import (
 	"cmp"
-	"errors"
 	"log/slog"
 	"math"
 	"time"
@@ -11,10 +10,6 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
 )
-
-// ErrInvalidConfig is returned by [New] and [Config.Validate] for a mistake in the Config. The text
-// names every field that is wrong, the value given and the values allowed.
-var ErrInvalidConfig = errors.New("cached: invalid config")
 
 // An EmptyPolicy decides how Next, Fill, Reserve and lanes treat an empty ring.
 type EmptyPolicy int
@@ -139,7 +134,6 @@ func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 			LeaseKept:     cfg.Trace.LeaseKept,
 		},
 		Package: "cached",
-		Errors:  keeper.Errors{InvalidConfig: ErrInvalidConfig, Closed: ErrClosed, LeaseExhausted: ErrLeaseExhausted, TimeExhausted: ErrTimeExhausted},
 	})
 	c.Check(cfg.BoostPower >= 1 && cfg.BoostPower <= 8, "BoostPower", cfg.BoostPower, "1 to 8")
 	c.Check(cfg.PaddingFactor >= 1 && cfg.PaddingFactor <= 99, "PaddingFactor", cfg.PaddingFactor, "1 to 99")

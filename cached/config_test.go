@@ -30,7 +30,7 @@ func TestEachMistakeIsNamed(t *testing.T) {
 		"OnEmpty -1, allowed: PadInline, Reject":                                                              {OnEmpty: -1},
 	} {
 		cfg.Assigner, cfg.AllowReuse = assigner.Static(worker()), true
-		if _, err := cached.New(cfg); !errors.Is(err, cached.ErrInvalidConfig) || err.Error() != "cached: invalid config: "+want {
+		if _, err := cached.New(cfg); !errors.Is(err, cached.ErrInvalidConfig) || err.Error() != "uidring: invalid config: "+want {
 			t.Errorf("New = %v, want %s", err, want)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/gentest"
 )
 
@@ -34,11 +33,7 @@ func TestConformance(t *testing.T) {
 		}
 	}
 	gentest.Run(t, gentest.Subject{
-		Package: "cached",
-		Errors: keeper.Errors{
-			InvalidConfig: cached.ErrInvalidConfig, Closed: cached.ErrClosed,
-			LeaseExhausted: cached.ErrLeaseExhausted, TimeExhausted: cached.ErrTimeExhausted,
-		},
+		Package:  "cached",
 		Policies: int(cached.Reject) + 1,
 		New: func(ctx context.Context, c gentest.Config) (gentest.Generator, error) {
 			return cached.NewContext(ctx, config(c))

@@ -83,8 +83,8 @@ func ExampleConfig_Validate() {
 	}
 	// Output:
 	// true
-	// cached: invalid config: DatacenterID 32, allowed: 0 to 31 with layout 28/5/17/13@1s
-	// cached: invalid config: PaddingFactor 100, allowed: 1 to 99
+	// uidring: invalid config: DatacenterID 32, allowed: 0 to 31 with layout 28/5/17/13@1s
+	// uidring: invalid config: PaddingFactor 100, allowed: 1 to 99
 	// DatacenterID 32
 }
 

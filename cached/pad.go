@@ -3,6 +3,7 @@ package cached
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/uidring/uidring/internal/generator"
@@ -31,8 +32,8 @@ func (g *Generator) padLoop() {
 			// Takers that find the ring empty would be refused, too: wait for a timer or the
 			// keeper.
 			wake = nil
-			if ahead, ok := errors.AsType[*AheadError](err); ok {
-				retry = time.After(ahead.RetryIn)
+			if ahead, ok := errors.AsType[generator.Passing](err); ok {
+				retry = time.After(ahead.RetryAfter())
 			}
 		}
 		select {
@@ -138,5 +139,5 @@ func (g *Generator) admit(grant *keeper.Grant, delta int64) error {
 		return nil
 	}
 	ahead := g.alloc.Time(delta).Sub(now)
-	return &AheadError{Ahead: ahead, RetryIn: ahead - most}
+	return generator.Passing{Err: fmt.Errorf("%w: by %v, allowed: %v", ErrTooFarAhead, ahead, most), After: ahead - most}
 }

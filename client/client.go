@@ -33,7 +33,8 @@ type block struct {
 	maxAge      time.Duration // since then
 }
 
-// New checks cfg, reports all mistakes at once, and begins to fetch IDs. It does not wait for them.
+// New checks cfg, reports all mistakes at once as [ErrInvalidConfig], and begins to fetch IDs. It
+// does not wait for them.
 func New(cfg Config) (*Client, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {

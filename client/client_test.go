@@ -481,6 +481,9 @@ func TestConfigMistakes(t *testing.T) {
 			[]string{"Servers[1]", "Servers[2]", "Servers[3]", "Servers[4]", "Token has white space", `Segment "a/b"`, "Batch 100001, allowed: 0 (1,000) to 100000", "Timeout -1ns", "MaxAge -1ns"}},
 	} {
 		_, err := client.New(row.cfg)
+		if !errors.Is(err, client.ErrInvalidConfig) || !errors.Is(row.cfg.Validate(), client.ErrInvalidConfig) {
+			t.Errorf("New: %v, want ErrInvalidConfig, and the same of Validate", err)
+		}
 		mistakes := strings.Split(fmt.Sprint(err), "\n")
 		if len(mistakes) != len(row.want) || strings.Contains(fmt.Sprint(err), "secret") {
 			t.Fatalf("%v\nwant %d mistakes", err, len(row.want))

@@ -2,13 +2,14 @@ package client
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/uidring/uidring/internal/check"
 )
 
 // A Config configures a Client.
@@ -35,27 +36,29 @@ type Config struct {
 	Transport http.RoundTripper
 }
 
+// Validate checks a Config as [New] does. It reports all mistakes together, each as a
+// uidring.FieldError; a method Unwrap() []error returns them.
+func (cfg Config) Validate() error {
+	_, err := cfg.resolve()
+	return err
+}
+
 // resolve returns cfg with its defaults, or all its mistakes.
 func (cfg Config) resolve() (Config, error) {
-	var errs []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			errs = append(errs, fmt.Errorf("client: "+format, args...))
-		}
+	var c check.Checker
+	c.Check(len(cfg.Servers) > 0, "Servers", "is empty", "one URL or more")
+	for i, server := range cfg.Servers { // a URL may have a password, and is not printed
+		c.Check(isServer(server), fmt.Sprintf("Servers[%d]", i), "is not a valid URL", "http:// or https://, a host, and optionally a port and a path")
 	}
-	check(len(cfg.Servers) > 0, "Servers is empty, allowed: one URL or more")
-	for i, server := range cfg.Servers {
-		check(isServer(server), "Servers[%d] is not a valid URL, allowed: http:// or https://, a host, and optionally a port and a path", i)
-	}
-	check(!strings.ContainsFunc(cfg.Token, func(r rune) bool { return r <= ' ' || r > '~' }), "Token has white space or characters beyond ASCII, allowed: a token of the servers")
-	check(cfg.Segment == "" || segmentName.MatchString(cfg.Segment), "Segment %.64q, allowed: 1 to 64 letters, digits, dots, underscores and hyphens", cfg.Segment)
-	check(cfg.Batch >= 0 && cfg.Batch <= largestBatch, "Batch %d, allowed: 0 (1,000) to %d", cfg.Batch, largestBatch)
-	check(cfg.Timeout >= 0, "Timeout %v, allowed: 0 (2s) or more", cfg.Timeout)
-	check(cfg.MaxAge >= 0, "MaxAge %v, allowed: 0 (1m) or more", cfg.MaxAge)
+	c.Check(!strings.ContainsFunc(cfg.Token, func(r rune) bool { return r <= ' ' || r > '~' }), "Token", "has white space or characters beyond ASCII", "a token of the servers")
+	c.Check(cfg.Segment == "" || segmentName.MatchString(cfg.Segment), "Segment", fmt.Sprintf("%.64q", cfg.Segment), "1 to 64 letters, digits, dots, underscores and hyphens")
+	c.Check(cfg.Batch >= 0 && cfg.Batch <= largestBatch, "Batch", cfg.Batch, "0 (1,000) to %d", largestBatch)
+	c.Check(cfg.Timeout >= 0, "Timeout", cfg.Timeout, "0 (2s) or more")
+	c.Check(cfg.MaxAge >= 0, "MaxAge", cfg.MaxAge, "0 (1m) or more")
 	cfg.Batch = cmp.Or(cfg.Batch, 1000)
 	cfg.Timeout = cmp.Or(cfg.Timeout, 2*time.Second)
 	cfg.MaxAge = cmp.Or(cfg.MaxAge, time.Minute)
-	return cfg, errors.Join(errs...)
+	return cfg, c.Err()
 }
 
 const largestBatch = 100_000

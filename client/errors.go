@@ -1,18 +1,23 @@
 package client
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/uidring/uidring"
 )
 
+// The errors of package uidring, as a Client returns them.
 var (
+	// ErrInvalidConfig means that the Config has a mistake. The text names every field that is
+	// wrong, and the values allowed.
+	ErrInvalidConfig = uidring.ErrInvalidConfig
 	// ErrEmpty means that no ID is in memory at the moment. Only [Client.Next] returns it.
-	ErrEmpty = errors.New("client: no ID in memory")
+	ErrEmpty = uidring.ErrEmpty
 	// ErrClosed means that the Client was closed.
-	ErrClosed = errors.New("client: closed")
+	ErrClosed = uidring.ErrClosed
 )
 
 // A ProblemError is an answer of a server without IDs, as RFC 9457 describes it. A call returns it

@@ -1,7 +1,6 @@
 package defaultgen
 
 import (
-	"errors"
 	"log/slog"
 	"math"
 	"time"
@@ -11,16 +10,12 @@ import (
 	"github.com/uidring/uidring/internal/keeper"
 )
 
-// ErrInvalidConfig is returned by [New] and [Config.Validate] for a mistake in the Config. The text
-// names every field that is wrong, the value given and the values allowed.
-var ErrInvalidConfig = errors.New("defaultgen: invalid config")
-
 // A ClockBackPolicy decides how the generator treats a clock that is behind the last ID.
 type ClockBackPolicy int
 
 const (
 	// Fail: no ID is issued until the clock has caught up, also with the last renewal of a lease.
-	// NextContext waits for it, the other methods return a ClockBackError.
+	// NextContext waits for it, the other methods return ErrClockBack.
 	Fail ClockBackPolicy = iota
 	// GoOn: the generator carries its clock on from the highest reading, at the pace of the
 	// monotonic clock, until the wall clock has caught up. IDs are ahead of the clock by as much as
@@ -133,7 +128,6 @@ func (cfg Config) resolve() (*keeper.Keeper, error) {
 		Now:           cfg.Now,
 		Trace:         keeper.Trace(cfg.Trace),
 		Package:       "defaultgen",
-		Errors:        keeper.Errors{InvalidConfig: ErrInvalidConfig, Closed: ErrClosed, LeaseExhausted: ErrLeaseExhausted, TimeExhausted: ErrTimeExhausted},
 	})
 	c.Check(cfg.OnClockBack == Fail || cfg.OnClockBack == GoOn, "OnClockBack", cfg.OnClockBack, "Fail, GoOn")
 	c.Check(cfg.SequenceStart == Even || cfg.SequenceStart == Zero, "SequenceStart", cfg.SequenceStart, "Even, Zero")

@@ -22,7 +22,7 @@ func TestEachMistakeIsNamed(t *testing.T) {
 		"SequenceStart -1, allowed: Even, Zero": {SequenceStart: -1},
 	} {
 		g, err := defaultgen.New(complete(cfg))
-		if g != nil || !errors.Is(err, defaultgen.ErrInvalidConfig) || err.Error() != "defaultgen: invalid config: "+want {
+		if g != nil || !errors.Is(err, defaultgen.ErrInvalidConfig) || err.Error() != "uidring: invalid config: "+want {
 			t.Errorf("New = %v, %v, want %s", g, err, want)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/gentest"
 )
 
@@ -26,11 +25,7 @@ func TestConformance(t *testing.T) {
 		}
 	}
 	gentest.Run(t, gentest.Subject{
-		Package: "defaultgen",
-		Errors: keeper.Errors{
-			InvalidConfig: defaultgen.ErrInvalidConfig, Closed: defaultgen.ErrClosed,
-			LeaseExhausted: defaultgen.ErrLeaseExhausted, TimeExhausted: defaultgen.ErrTimeExhausted,
-		},
+		Package:  "defaultgen",
 		Policies: int(defaultgen.GoOn) + 1,
 		New: func(ctx context.Context, c gentest.Config) (gentest.Generator, error) {
 			return defaultgen.NewContext(ctx, config(c))

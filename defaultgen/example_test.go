@@ -7,6 +7,7 @@ import (
 	"log"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
@@ -69,14 +70,13 @@ func ExampleGenerator_Next() {
 	}
 	clock.Advance(-5 * time.Second)
 	_, err = g.Next()
-	if back, ok := errors.AsType[*defaultgen.ClockBackError](err); ok {
-		fmt.Println("the clock is behind by", back.Behind)
-	}
+	after, passes := uidring.RetryAfter(err)
+	fmt.Println(err, after, passes)
 	// Output:
 	// 21056720944 (2026-03-01T12:00:01Z, datacenter 0, worker 12, sequence 0)
 	// 21056720945 (2026-03-01T12:00:01Z, datacenter 0, worker 12, sequence 1)
 	// 21056720946 (2026-03-01T12:00:01Z, datacenter 0, worker 12, sequence 2)
 	// 21056720947 (2026-03-01T12:00:01Z, datacenter 0, worker 12, sequence 3)
-	// defaultgen: the sequence of this unit is used up
-	// the clock is behind by 5s
+	// uidring: the sequence of this unit is used up
+	// uidring: the clock is behind: by 5s 5s true
 }

@@ -47,9 +47,9 @@ func New(cfg Config) (*Generator, error) {
 // [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse].
 //
 // Some errors of an assigner pass: [assigner.ErrQuarantined], [assigner.ErrWorkerAheadOfClock], and
-// [assigner.ErrWorkersExhausted] when worker IDs are reused. They have a method RetryAfter()
-// time.Duration. NewContext repeats after that time, and while the store does not answer. When ctx
-// ends before that, it returns both errors, at once if it has a deadline that is too early.
+// [assigner.ErrWorkersExhausted] when worker IDs are reused. NewContext repeats after the time of
+// [uidring.RetryAfter], and while the store does not answer. When ctx ends before that, it returns
+// both errors, at once if it has a deadline that is too early.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	k, err := cfg.resolve()
 	if err != nil {

@@ -2,10 +2,13 @@ package defaultgen_test
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
@@ -102,13 +105,12 @@ func checkTime(t testing.TB, f bitsalloc.Fields, at time.Time, unit time.Duratio
 	}
 }
 
-// checkBack asks for a ClockBackError of exactly this distance.
+// checkBack asks for ErrClockBack with exactly this distance.
 func checkBack(t testing.TB, err error, behind time.Duration) {
 	t.Helper()
-	want := defaultgen.ClockBackError{Behind: behind}
-	if back, ok := errors.AsType[*defaultgen.ClockBackError](err); !ok || *back != want || !errors.Is(err, defaultgen.ErrClockBack) ||
-		back.Error() != "defaultgen: the clock is behind: by "+behind.String() {
-		t.Errorf("error %v, want %v", err, &want)
+	want := fmt.Sprintf("%v: by %v", defaultgen.ErrClockBack, behind)
+	if after, ok := uidring.RetryAfter(err); !ok || after != behind || !errors.Is(err, defaultgen.ErrClockBack) || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("error %v, again after %v, want %s", err, after, want)
 	}
 }
 

@@ -52,7 +52,7 @@ func (m *model) next(now time.Time) (delta, sequence int64, err error) {
 	behind := time.Duration(m.delta)*unit - since
 	switch {
 	case current < m.delta: // never with GoOn
-		return 0, 0, &defaultgen.ClockBackError{Behind: behind}
+		return 0, 0, generator.Passing{Err: defaultgen.ErrClockBack, After: behind}
 	case current == m.delta && m.sequence < m.maxSequence:
 		return m.delta, m.sequence + 1, nil
 	case current == m.delta:
@@ -96,9 +96,9 @@ func (m *model) checkError(t *testing.T, id int64, err error, now time.Time, wai
 		t.Fatalf("ID %d with error %v", id, err)
 	}
 	_, _, want := m.next(now)
-	back, ok := errors.AsType[*defaultgen.ClockBackError](want)
+	back, ok := errors.AsType[generator.Passing](want)
 	if ok {
-		checkBack(t, err, back.Behind)
+		checkBack(t, err, back.After)
 	} else if want == nil || !errors.Is(err, want) {
 		t.Fatalf("error %v, want %v", err, want)
 	}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
 )
@@ -99,7 +100,7 @@ func (g *Generator) claim(want int64) (first, n int64, err error) {
 			if first, n := u.take(want); n > 0 {
 				return first, n, nil
 			}
-			err = ErrSequenceExhausted
+			err = g.usedUp(delta, now.time)
 		}
 		if g.unit.Load() == u && g.keeper.Current() == grant {
 			return 0, 0, err
@@ -117,9 +118,10 @@ func (g *Generator) deltaAt(now time.Time, u *unit, grant *keeper.Grant) (int64,
 	}
 	switch {
 	case delta < used:
-		return 0, &ClockBackError{Behind: g.alloc.Time(used).Sub(now)}
+		behind := g.alloc.Time(used).Sub(now)
+		return 0, generator.Passing{Err: fmt.Errorf("%w: by %v", ErrClockBack, behind), After: behind}
 	case delta == used && u.generation != grant.Generation:
-		return 0, ErrSequenceExhausted // IDs increase: another lease may have a smaller worker ID
+		return 0, g.usedUp(delta, now) // IDs increase: another lease may have a smaller worker ID
 	case delta > g.alloc.MaxDelta():
 		return 0, g.keeper.Exhausted()
 	case delta > grant.Limit:
@@ -131,13 +133,18 @@ func (g *Generator) deltaAt(now time.Time, u *unit, grant *keeper.Grant) (int64,
 	return delta, nil
 }
 
+// usedUp returns the error for a unit that has no ID left at now.
+func (g *Generator) usedUp(delta int64, now time.Time) error {
+	return generator.Passing{Err: ErrSequenceExhausted, After: g.alloc.Time(delta + 1).Sub(now)}
+}
+
 // worthWaiting reports whether an error met at now, or later, passes, and after which time to
 // retry.
 func (g *Generator) worthWaiting(err error, now time.Time) (time.Duration, bool) {
-	back, ok := errors.AsType[*ClockBackError](err)
 	switch {
-	case ok:
-		return min(back.Behind, time.Second), true // the clock may be set ahead meanwhile
+	case errors.Is(err, ErrClockBack):
+		behind, _ := uidring.RetryAfter(err)
+		return min(behind, time.Second), true // the clock may be set ahead meanwhile
 	case errors.Is(err, ErrSequenceExhausted):
 		return g.alloc.Time(g.alloc.Delta(now) + 1).Sub(now), true
 	}

@@ -84,7 +84,7 @@ func (cfg Config) resolve() (Config, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &check.Checker{Invalid: ErrInvalidConfig}
+	c := &check.Checker{}
 	c.Check(len(cfg.Name) >= 1 && len(cfg.Name) <= maxName, "Name", strconv.Quote(cfg.Name), "1 to %d bytes", maxName)
 	c.Check(cfg.Source != nil, "Source", "nil", "any, such as sqlassigner.SegmentSource")
 	c.Check(len(cfg.Others) < maxSources, "Others", fmt.Sprintf("with %d sources", len(cfg.Others)), "up to %d", maxSources-1)

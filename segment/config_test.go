@@ -60,7 +60,7 @@ func checkMistakes(t *testing.T, err error, want []string) {
 		got = strings.Split(err.Error(), "\n")
 	}
 	for i := range max(len(got), len(want)) {
-		if i >= len(got) || i >= len(want) || got[i] != "segment: invalid config: "+want[i] {
+		if i >= len(got) || i >= len(want) || got[i] != "uidring: invalid config: "+want[i] {
 			t.Fatalf("%v, want the mistakes\n%s", err, strings.Join(want, "\n"))
 		}
 	}

@@ -1,17 +1,22 @@
 package segment
 
-import "errors"
+import (
+	"errors"
 
+	"github.com/uidring/uidring"
+)
+
+// ErrInvalidConfig, ErrClosed and ErrEmpty are the errors of package uidring.
 var (
 	// ErrInvalidConfig is returned by New and Config.Validate for a mistake in the Config. The text
 	// names every field that is wrong, the value given and the values allowed.
-	ErrInvalidConfig = errors.New("segment: invalid config")
+	ErrInvalidConfig = uidring.ErrInvalidConfig
 	// ErrClosed is returned by every method that issues IDs once Close was called.
-	ErrClosed = errors.New("segment: generator closed")
+	ErrClosed = uidring.ErrClosed
 	// ErrEmpty is returned when all ranges are used up: at once under the policy Reject, or when
 	// the store does not answer. It wraps the error of the store, if there was one. It passes, also
 	// if it wraps a permanent error of one of several sources.
-	ErrEmpty = errors.New("segment: no range left")
+	ErrEmpty = uidring.ErrEmpty
 	// ErrExhausted is returned when the ranges are used up and the counter has too few IDs left up
 	// to 2^63 - 1. It is permanent.
 	ErrExhausted = errors.New("segment: the counter is used up")

@@ -63,7 +63,7 @@ func (cfg NumbersConfig) resolve() (NumbersConfig, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	c := &check.Checker{Invalid: ErrInvalidConfig}
+	c := &check.Checker{}
 	c.Check(cfg.Period >= Daily && cfg.Period <= Forever, "Period", cfg.Period, "Daily, Monthly, Yearly, Forever")
 	if cfg.Period != Forever { // the name of the counter has a date
 		const suffix = len("-20060102")

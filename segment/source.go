@@ -57,7 +57,7 @@ func (r Range) check() error {
 // after the store was restored from a backup or has lost commits in a failover, and before any
 // process uses the counter. Several databases of one counter need a call each, with the same ID.
 func Recover(ctx context.Context, source Source, name string, above int64) error {
-	c := &check.Checker{Invalid: ErrInvalidConfig}
+	c := &check.Checker{}
 	c.Check(source != nil, "source", "nil", "any")
 	c.Check(above >= 0 && above < math.MaxInt64, "above", above, "0 to %d", int64(math.MaxInt64-1))
 	if err := c.Err(); err != nil {

@@ -36,7 +36,7 @@ func ExampleGenerator() {
 	}
 	// Output:
 	// opened 1000
-	// not opened: cached: no worker ID is held for the next unit of time
+	// not opened: uidring: no worker ID is held for the unit of time
 	// opened 1001
 }
 

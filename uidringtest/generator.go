@@ -30,11 +30,13 @@ import (
 	"fmt"
 	"math"
 	"sync"
+
+	"github.com/uidring/uidring"
 )
 
 var (
 	// ErrClosed is returned by the methods of a Generator after Close.
-	ErrClosed = errors.New("uidringtest: generator closed")
+	ErrClosed = uidring.ErrClosed
 	// ErrExhausted is returned when the next ID would not be from 1 to 2^63 - 1.
 	ErrExhausted = errors.New("uidringtest: no IDs left")
 )

@@ -9,15 +9,12 @@ import (
 )
 
 // A Checker collects the mistakes of a Config, to report them all at once.
-type Checker struct {
-	Invalid  error // the Reason of mistakes that Check finds
-	mistakes []error
-}
+type Checker struct{ mistakes []error }
 
 // Check records a mistake unless ok. The args format allowed.
 func (c *Checker) Check(ok bool, field string, given any, allowed string, args ...any) {
 	if !ok {
-		c.mistakes = append(c.mistakes, &uidring.FieldError{Field: field, Given: fmt.Sprint(given), Allowed: fmt.Sprintf(allowed, args...), Reason: c.Invalid})
+		c.mistakes = append(c.mistakes, &uidring.FieldError{Field: field, Given: fmt.Sprint(given), Allowed: fmt.Sprintf(allowed, args...), Reason: uidring.ErrInvalidConfig})
 	}
 }
 

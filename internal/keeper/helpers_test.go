@@ -2,7 +2,6 @@ package keeper_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -68,9 +67,6 @@ func (r *rig) fresh(nth int) assigner.Grant {
 	return assigner.Grant{WorkerID: r.first + int64(nth), First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}
 }
 
-// errShortage is ErrLeaseExhausted of the generator.
-var errShortage = errors.New("nothing")
-
 func (r *rig) settings() keeper.Settings {
 	epoch := bitsalloc.DefaultEpoch()
 	note := func(format string, args ...any) {
@@ -91,7 +87,6 @@ func (r *rig) settings() keeper.Settings {
 			LeaseKept:     func(workerID int64) { note("kept %d", workerID-r.first) },
 		},
 		Package:    "keeper",
-		Errors:     keeper.Errors{LeaseExhausted: errShortage},
 		AllowReuse: !r.strict,
 	}
 }

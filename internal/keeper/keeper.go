@@ -41,6 +41,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/generator"
@@ -141,12 +142,12 @@ func (k *Keeper) Current() *Grant { return k.current.Load() }
 // Latest returns the last grant that Current has returned.
 func (k *Keeper) Latest() *Grant { return k.latest.Load() }
 
-// Shortage returns ErrLeaseExhausted of the package, and says why no grant covers the next unit.
+// Shortage returns ErrLeaseExhausted, and says why no grant covers the next unit.
 func (k *Keeper) Shortage() error {
 	grant := k.latest.Load()
-	err := fmt.Errorf("%w: worker ID %d may be used up to delta %d", k.Errors.LeaseExhausted, grant.WorkerID, grant.Limit)
+	err := fmt.Errorf("%w: worker ID %d may be used up to delta %d", uidring.ErrLeaseExhausted, grant.WorkerID, grant.Limit)
 	if k.current.Load() == nil {
-		err = fmt.Errorf("%w: worker ID %d is no longer held", k.Errors.LeaseExhausted, grant.WorkerID)
+		err = fmt.Errorf("%w: worker ID %d is no longer held", uidring.ErrLeaseExhausted, grant.WorkerID)
 	}
 	if last := k.lastErr.Load(); last != nil {
 		return fmt.Errorf("%w; last answer of the store: %w", err, *last)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/testkit"
@@ -104,8 +105,8 @@ func TestGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T)
 func TestShortageNamesTheLimitAndTheLastAnswer(t *testing.T) {
 	check := func(t *testing.T, r *rig, want string) {
 		t.Helper()
-		want = fmt.Sprintf("nothing: worker ID %d %s", r.first, want)
-		if err := r.Shortage(); err.Error() != want || !errors.Is(err, errShortage) {
+		want = fmt.Sprintf("uidring: no worker ID is held for the unit of time: worker ID %d %s", r.first, want)
+		if err := r.Shortage(); err.Error() != want || !errors.Is(err, uidring.ErrLeaseExhausted) {
 			t.Errorf("Shortage = %q, want %q", err, want)
 		}
 	}

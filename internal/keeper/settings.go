@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/check"
@@ -25,16 +26,12 @@ type Settings struct {
 	Trace         Trace
 
 	Package string // the prefix of errors
-	Errors  Errors
 	// Ahead is how far, in units, an earlier process may have used deltas ahead of its clock. A
 	// lease on an unfenced worker ID that comes back begins above those deltas.
 	Ahead int64
 	// MaxAhead is how far, in units, the generator may run ahead of its clock.
 	MaxAhead int64
 }
-
-// Errors are the sentinels of a generator's package.
-type Errors struct{ InvalidConfig, Closed, LeaseExhausted, TimeExhausted error }
 
 // Trace holds the user's funcs, nil or not.
 type Trace struct {
@@ -48,7 +45,7 @@ type Trace struct {
 // New returns a Keeper with the defaults filled in, and a Checker with the mistakes in s. Alloc is
 // nil if the layout or the epoch is wrong. Without mistakes the caller goes on with Start.
 func New(s Settings) (*Keeper, *check.Checker) {
-	c := &check.Checker{Invalid: s.Errors.InvalidConfig}
+	c := &check.Checker{}
 	s.Layout = cmp.Or(s.Layout, bitsalloc.Default())
 	s.Layout.Unit = cmp.Or(s.Layout.Unit, time.Second)
 	s.Epoch = cmp.Or(s.Epoch, bitsalloc.DefaultEpoch())
@@ -103,8 +100,8 @@ func (k *Keeper) FirstID(delta, workerID int64) int64 {
 	return id
 }
 
-// Exhausted returns ErrTimeExhausted of the package, with the layout that has ended and its end.
+// Exhausted returns ErrTimeExhausted with the layout that has ended and its end.
 func (k *Keeper) Exhausted() error {
-	return fmt.Errorf("%w: layout %v from epoch %s ends at %s; choose more DeltaBits or a later epoch; uidring migrate check tells whether IDs would repeat", k.Errors.TimeExhausted,
+	return fmt.Errorf("%w: layout %v from epoch %s ends at %s; choose more DeltaBits or a later epoch; uidring migrate check tells whether IDs would repeat", uidring.ErrTimeExhausted,
 		k.Alloc.Layout(), k.Alloc.Epoch().Format(time.RFC3339), k.Alloc.Expires().Format(time.RFC3339))
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/internal/generator"
 )
 
@@ -61,7 +62,7 @@ func (k *Keeper) announce(g *Grant) {
 // Rejected counts and traces an error, unless it is ErrClosed, before a method of the generator
 // returns it.
 func (k *Keeper) Rejected(err error) error {
-	if err != nil && !errors.Is(err, k.Errors.Closed) {
+	if err != nil && !errors.Is(err, uidring.ErrClosed) {
 		k.Rejections.Add(1)
 		generator.Report(k.Logger, "TakeRejected", k.Trace.TakeRejected, err)
 	}

@@ -27,7 +27,7 @@ func TestShop(t *testing.T) {
 	}{
 		{"POST", "/orders", `{}`, http.StatusCreated, `{"id":"176636547297255431","replaces":null}`},
 		{"POST", "/orders", `{"replaces":"176636547297255431"}`, http.StatusCreated, `{"id":"176636547297255432","replaces":"176636547297255431"}`},
-		{"POST", "/orders", `{}`, http.StatusServiceUnavailable, "cached: no worker ID is held for the next unit of time"},
+		{"POST", "/orders", `{}`, http.StatusServiceUnavailable, "uidring: no worker ID is held for the unit of time"},
 		{"POST", "/orders", `{"replaces":1.5}`, http.StatusBadRequest, "uidring: malformed ID"},
 		{"GET", "/orders/176636547297255431", "", http.StatusOK, `{"id":"176636547297255431","replaces":null}`},
 		{"GET", "/orders/176636547297255432", "", http.StatusOK, `{"id":"176636547297255432","replaces":"176636547297255431"}`},

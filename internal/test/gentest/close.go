@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
@@ -32,14 +33,14 @@ func (s *suite) closed(t *testing.T) {
 	testkit.Must(t, g.Close())
 	for _, step := range []time.Duration{0, time.Second, -time.Hour, 1 << 60} {
 		by.Store(int64(step))
-		if id, err := g.Next(); id != 0 || !errors.Is(err, s.Errors.Closed) {
-			t.Errorf("Next = %d, %v, want %v", id, err, s.Errors.Closed)
+		if id, err := g.Next(); id != 0 || !errors.Is(err, uidring.ErrClosed) {
+			t.Errorf("Next = %d, %v, want %v", id, err, uidring.ErrClosed)
 		}
-		if id, err := g.NextContext(t.Context()); id != 0 || !errors.Is(err, s.Errors.Closed) {
-			t.Errorf("NextContext = %d, %v, want %v", id, err, s.Errors.Closed)
+		if id, err := g.NextContext(t.Context()); id != 0 || !errors.Is(err, uidring.ErrClosed) {
+			t.Errorf("NextContext = %d, %v, want %v", id, err, uidring.ErrClosed)
 		}
-		if n, err := g.Fill(make([]int64, 3)); n != 0 || !errors.Is(err, s.Errors.Closed) {
-			t.Errorf("Fill = %d, %v, want %v", n, err, s.Errors.Closed)
+		if n, err := g.Fill(make([]int64, 3)); n != 0 || !errors.Is(err, uidring.ErrClosed) {
+			t.Errorf("Fill = %d, %v, want %v", n, err, uidring.ErrClosed)
 		}
 	}
 	by.Store(0)
@@ -67,14 +68,14 @@ func (s *suite) closeWakes(t *testing.T) {
 	g, err := s.make(t, s.config(keeper.Settings{Assigner: store, AssignTimeout: 3 * time.Second}))
 	testkit.Must(t, err)
 	time.Sleep(time.Second)
-	if _, err := g.Next(); !errors.Is(err, s.Errors.LeaseExhausted) {
-		t.Fatalf("Next = %v, want %v", err, s.Errors.LeaseExhausted)
+	if _, err := g.Next(); !errors.Is(err, uidring.ErrLeaseExhausted) {
+		t.Fatalf("Next = %v, want %v", err, uidring.ErrLeaseExhausted)
 	}
 	closing := time.Now().Add(time.Minute)
 	testkit.Together(16, func(i int) {
 		if i < 8 {
-			if id, err := g.NextContext(t.Context()); id != 0 || !errors.Is(err, s.Errors.Closed) || !time.Now().Equal(closing) {
-				t.Errorf("NextContext = %d, %v, %v after Close began, want %v at once", id, err, time.Since(closing), s.Errors.Closed)
+			if id, err := g.NextContext(t.Context()); id != 0 || !errors.Is(err, uidring.ErrClosed) || !time.Now().Equal(closing) {
+				t.Errorf("NextContext = %d, %v, %v after Close began, want %v at once", id, err, time.Since(closing), uidring.ErrClosed)
 			}
 			return
 		}
@@ -117,7 +118,7 @@ func (s *suite) closeUnderLoad(t *testing.T) {
 				if err == nil && late {
 					t.Error("an ID after Close has returned")
 				}
-				if late || errors.Is(err, s.Errors.Closed) {
+				if late || errors.Is(err, uidring.ErrClosed) {
 					return
 				}
 			}
@@ -176,7 +177,7 @@ func (s *suite) lastDeltaUnderLoad(t *testing.T) {
 				if n > 0 {
 					last = ids[n-1]
 				}
-				if errors.Is(err, s.Errors.Closed) {
+				if errors.Is(err, uidring.ErrClosed) {
 					break
 				}
 				if err != nil {

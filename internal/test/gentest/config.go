@@ -25,28 +25,28 @@ func (s *suite) eachMistake(t *testing.T) {
 		is    error
 		want  []string // the field and the value given, the values allowed
 	}{
-		"no assigner":       {func(c *Config) { c.Assigner = nil }, s.Errors.InvalidConfig, []string{"Assigner nil", "such as sqlassigner.Leased", "no worker ID is safe by default"}},
-		"timeout":           {func(c *Config) { c.AssignTimeout = -time.Second }, s.Errors.InvalidConfig, []string{"AssignTimeout -1s", "at least 1ms"}},
-		"datacenter above":  {func(c *Config) { c.DatacenterID = 32 }, s.Errors.InvalidConfig, []string{"DatacenterID 32", "28/5/17/4@1s", "0 to 31"}},
-		"datacenter below":  {func(c *Config) { c.DatacenterID = -1 }, s.Errors.InvalidConfig, []string{"DatacenterID -1", "0 to 31"}},
-		"epoch to come":     {func(c *Config) { c.Epoch = now.Add(time.Millisecond) }, s.Errors.InvalidConfig, []string{"Epoch 2001-01-01 00:00:00.001 +0000 UTC", "not in the future; it is 2001-01-01 00:00:00 +0000 UTC"}},
-		"clock of 1970":     {func(c *Config) { c.Epoch, c.Now = time.Time{}, func() time.Time { return time.Unix(0, 0) } }, s.Errors.InvalidConfig, []string{"Epoch 2026-", "it is 1970-01-01"}},
+		"no assigner":       {func(c *Config) { c.Assigner = nil }, uidring.ErrInvalidConfig, []string{"Assigner nil", "such as sqlassigner.Leased", "no worker ID is safe by default"}},
+		"timeout":           {func(c *Config) { c.AssignTimeout = -time.Second }, uidring.ErrInvalidConfig, []string{"AssignTimeout -1s", "at least 1ms"}},
+		"datacenter above":  {func(c *Config) { c.DatacenterID = 32 }, uidring.ErrInvalidConfig, []string{"DatacenterID 32", "28/5/17/4@1s", "0 to 31"}},
+		"datacenter below":  {func(c *Config) { c.DatacenterID = -1 }, uidring.ErrInvalidConfig, []string{"DatacenterID -1", "0 to 31"}},
+		"epoch to come":     {func(c *Config) { c.Epoch = now.Add(time.Millisecond) }, uidring.ErrInvalidConfig, []string{"Epoch 2001-01-01 00:00:00.001 +0000 UTC", "not in the future; it is 2001-01-01 00:00:00 +0000 UTC"}},
+		"clock of 1970":     {func(c *Config) { c.Epoch, c.Now = time.Time{}, func() time.Time { return time.Unix(0, 0) } }, uidring.ErrInvalidConfig, []string{"Epoch 2026-", "it is 1970-01-01"}},
 		"200 bits":          {func(c *Config) { c.Layout.DatacenterBits = 200 }, bitsalloc.ErrInvalidLayout, []string{"allowed: at most 63"}},
 		"layout":            {func(c *Config) { c.Layout.Unit = 7 * time.Second }, bitsalloc.ErrInvalidLayout, []string{"Unit 7s", "divide one minute"}},
 		"epoch with µs":     {func(c *Config) { c.Epoch = c.Epoch.Add(time.Microsecond).In(now.Location()) }, bitsalloc.ErrInvalidLayout, []string{"epoch", "whole milliseconds"}},
-		"layout at its end": {func(c *Config) { c.Layout.DeltaBits = 10 }, s.Errors.TimeExhausted, []string{"10/5/17/4@1s", "ends at ", "choose more DeltaBits or a later epoch"}},
+		"layout at its end": {func(c *Config) { c.Layout.DeltaBits = 10 }, uidring.ErrTimeExhausted, []string{"10/5/17/4@1s", "ends at ", "choose more DeltaBits or a later epoch"}},
 		"layout and epoch of Baidu": {func(c *Config) {
 			c.Layout, c.Epoch, c.Now = bitsalloc.Baidu(), time.Unix(1463673600, 0), time.Now
-		}, s.Errors.TimeExhausted, []string{"28/0/22/13@1s", "ends at 2024-11-20T13:24:16Z"}},
+		}, uidring.ErrTimeExhausted, []string{"28/0/22/13@1s", "ends at 2024-11-20T13:24:16Z"}},
 		"four with the epoch": {func(c *Config) {
 			c.Settings = keeper.Settings{Epoch: Start.AddDate(100, 0, 0), DatacenterID: -1, AssignTimeout: -1}
-		}, s.Errors.InvalidConfig, append(others, "Epoch 2100")},
+		}, uidring.ErrInvalidConfig, append(others, "Epoch 2100")},
 		"four with the layout": {func(c *Config) {
 			c.Settings = keeper.Settings{Layout: bitsalloc.Layout{DeltaBits: 60, SequenceBits: 4, Unit: time.Second}, DatacenterID: -1, AssignTimeout: -1}
 		}, bitsalloc.ErrInvalidLayout, append(others, "= 64, allowed: at most 63")},
 		"four with the end": {func(c *Config) {
 			c.Settings = keeper.Settings{Epoch: Start.AddDate(-20, 0, 0), DatacenterID: -1, AssignTimeout: -1}
-		}, s.Errors.TimeExhausted, append(others, "ends at")},
+		}, uidring.ErrTimeExhausted, append(others, "ends at")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := &fakeassigner.Assigner{}
@@ -87,8 +87,8 @@ func (s *suite) checkField(t *testing.T, c Config, err error) {
 	case mistake.Field == "Epoch" && !strings.HasSuffix(mistake.Given, "UTC"), mistake.Field == "Layout" && !isLayout(mistake.Given):
 		t.Errorf("%s is given as %s", mistake.Field, mistake.Given)
 	case mistake.Allowed == "" && (mistake.Field == "Layout" || mistake.Field == "Epoch") && mistake.Given != "":
-	case !errors.Is(mistake, s.Errors.InvalidConfig) ||
-		err.Error() != fmt.Sprintf("%v: %s %s, allowed: %s", s.Errors.InvalidConfig, mistake.Field, mistake.Given, mistake.Allowed):
+	case !errors.Is(mistake, uidring.ErrInvalidConfig) ||
+		err.Error() != fmt.Sprintf("%v: %s %s, allowed: %s", uidring.ErrInvalidConfig, mistake.Field, mistake.Given, mistake.Allowed):
 		t.Errorf("FieldError %+v, want the parts of %v", mistake, err)
 	}
 }

@@ -57,8 +57,7 @@ type Stats struct {
 // A Subject is a package of generators.
 type Subject struct {
 	Package  string // the prefix of its errors
-	Errors   keeper.Errors
-	Policies int // the policies are 0 to Policies - 1
+	Policies int    // the policies are 0 to Policies - 1
 
 	New      func(context.Context, Config) (Generator, error)
 	Validate func(Config) error

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
@@ -57,11 +58,11 @@ func (s *suite) invalidated(t *testing.T) {
 			before := next(t, g)
 			last := s.Stats(g).LastDelta
 			g.Invalidate()
-			if id, err := g.Next(); id != 0 || !errors.Is(err, s.Errors.LeaseExhausted) {
-				t.Errorf("Next after Invalidate = %d, %v, want %v", id, err, s.Errors.LeaseExhausted)
+			if id, err := g.Next(); id != 0 || !errors.Is(err, uidring.ErrLeaseExhausted) {
+				t.Errorf("Next after Invalidate = %d, %v, want %v", id, err, uidring.ErrLeaseExhausted)
 			}
-			if n, err := g.Fill(make([]int64, 1)); n != 0 || !errors.Is(err, s.Errors.LeaseExhausted) {
-				t.Errorf("Fill after Invalidate = %d, %v, want %v", n, err, s.Errors.LeaseExhausted)
+			if n, err := g.Fill(make([]int64, 1)); n != 0 || !errors.Is(err, uidring.ErrLeaseExhausted) {
+				t.Errorf("Fill after Invalidate = %d, %v, want %v", n, err, uidring.ErrLeaseExhausted)
 			}
 			after := next(t, g)
 			if (after.WorkerID == before.WorkerID) != (name == "static") || after.WorkerID != g.WorkerID() || after.Delta <= last || time.Since(Start) < time.Hour {
@@ -141,7 +142,7 @@ func (s *suite) usedUp(t *testing.T, g Generator, last bitsalloc.Fields) (bitsal
 	for n := 0; ; {
 		id, err := g.Next()
 		switch {
-		case errors.Is(err, s.Errors.LeaseExhausted):
+		case errors.Is(err, uidring.ErrLeaseExhausted):
 			return last, n
 		case err != nil:
 			time.Sleep(time.Second / 2)
@@ -187,7 +188,7 @@ func (s *suite) storeDown(t *testing.T) {
 	defer cancel()
 	began := time.Now()
 	id, err := g.NextContext(ctx)
-	if d := time.Since(began); id != 0 || d != time.Hour || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, s.Errors.LeaseExhausted) || !strings.HasPrefix(err.Error(), s.Package+": ") {
+	if d := time.Since(began); id != 0 || d != time.Hour || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, uidring.ErrLeaseExhausted) || !strings.HasPrefix(err.Error(), s.Package+": ") {
 		t.Errorf("NextContext took %v: %d, %v, want 1h, DeadlineExceeded and the reason", d, id, err)
 	}
 	if got := s.Stats(g).RejectedTakes; got != rejected || got != st.RejectedTakes+1 || store.Renewals.Load() > 800 {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/uidring/uidring"
 )
 
 // id handles GET and POST /v1/id.
@@ -77,7 +79,7 @@ func (s *Server) draw(a *answer, r *http.Request, query url.Values, from *supply
 		if r.Context().Err() == nil {
 			from.refusal.Store(&shortage{err, time.Now()})
 		}
-		return ofTake(err)
+		return from.problem(err)
 	}
 	a.client.drew(n)
 	a.Header()["Content-Type"] = types[f.contentType]
@@ -139,7 +141,7 @@ func (s *Server) worker(id int64) []string {
 // A supply is an issuer and its last shortage.
 type supply struct {
 	issuer   issuer
-	noLease  error // the error of Reserve with which requests are not charged to the pace
+	empty    *problem // while no ID is in memory
 	pace     *pace
 	maxAge   []string                 // the header Uidring-Max-Age; nil: none, since segments have no horizon
 	stream   func(id int64) []string  // the header Uidring-Stream of an answer whose last span has an ID
@@ -188,7 +190,7 @@ func (s *supply) reserve(ctx context.Context, b *batch, n int, now time.Time) er
 	b.spans = b.spans[:0]
 	// Without a lease the generator issues no IDs: do not charge requests. Its own MaxAhead bounds
 	// the requests that find the lease again.
-	if short := s.shortage.Load(); short == nil || !errors.Is(short.err, s.noLease) {
+	if short := s.shortage.Load(); short == nil || !errors.Is(short.err, uidring.ErrLeaseExhausted) {
 		if err := s.pace.spend(n, now); err != nil {
 			return err
 		}

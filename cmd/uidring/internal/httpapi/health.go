@@ -69,7 +69,7 @@ func (s *Server) usable() *problem {
 		return nil
 	}
 	if short != nil {
-		p := ofTake(short.err)
+		p := s.problem(short.err)
 		if p == stopping || p == timeExhausted || p == noLease {
 			return p
 		}

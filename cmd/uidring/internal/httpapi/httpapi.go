@@ -134,7 +134,7 @@ type Server struct {
 func New(cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, batch: largestBatch, segments: make(map[string]*supply),
-		supply: supply{issuer: cfg.Generator, noLease: cached.ErrLeaseExhausted, pace: newPace(cfg),
+		supply: supply{issuer: cfg.Generator, empty: noneReady, pace: newPace(cfg),
 			maxAge: []string{strconv.Itoa(int(cfg.MaxAge / time.Second))}},
 	}
 	s.batches.New = func() any { return &batch{buf: make([]byte, 0, chunk)} }
@@ -145,7 +145,7 @@ func New(cfg Config) (*Server, error) {
 		s.batch = min(s.batch, cfg.Burst)
 	}
 	for _, each := range cfg.Segments.All() {
-		s.segments[each.Name()] = &supply{issuer: each, pace: new(pace)}
+		s.segments[each.Name()] = &supply{issuer: each, empty: noRange, pace: new(pace)}
 	}
 	var err error
 	if s.metrics, err = newMetrics(cfg); err != nil {
@@ -185,7 +185,7 @@ func (s *Server) Unready() string {
 // the last 10 s, since there were none, or "" if all requests got their IDs.
 func (s *Server) Refusal() string {
 	if last := s.refusal.Load(); last != nil && time.Since(last.at) < 10*time.Second {
-		return ofTake(last.err).name
+		return s.problem(last.err).name
 	}
 	return ""
 }

@@ -8,7 +8,8 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/internal/generator"
 )
 
 // A pace refuses requests before they make the generator run further ahead of the clock than
@@ -34,25 +35,25 @@ func newPace(cfg Config) *pace {
 	return p
 }
 
-// spend takes n IDs from the bound. It returns a *cached.AheadError if they are more than are left.
+// spend takes n IDs from the bound. It returns ErrTooFarAhead if they are more than are left.
 func (p *pace) spend(n int, now time.Time) error {
 	if p.limiter == nil {
 		return nil
 	}
 	if wait := take(p.limiter, min(n, p.limiter.Burst()), now); wait > 0 {
-		err := &cached.AheadError{Ahead: p.most + wait, RetryIn: wait}
+		err := generator.Passing{Err: uidring.ErrTooFarAhead, After: wait}
 		p.note(err)
 		return err
 	}
 	return nil
 }
 
-// note logs the first error of an episode if it is a *cached.AheadError.
+// note logs the first error of an episode if it is ErrTooFarAhead.
 func (p *pace) note(err error) {
-	ahead, ok := errors.AsType[*cached.AheadError](err)
-	if ok && p.refused.begins() {
+	if errors.Is(err, uidring.ErrTooFarAhead) && p.refused.begins() {
+		wait, _ := uidring.RetryAfter(err)
 		p.logger.Warn("requests are refused: clients draw more IDs than the layout has, and ID time is as far ahead of the clock as it may be",
-			"ahead", ahead.Ahead.Round(time.Second), "setting", "max-ahead")
+			"ahead", (p.most + wait).Round(time.Second), "setting", "max-ahead")
 	}
 }
 

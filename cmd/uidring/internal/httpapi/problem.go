@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -77,25 +77,23 @@ func (p *problem) after(wait time.Duration) *problem {
 	return &q
 }
 
-// ofTake returns the problem for an error of the generator or of a segment. Errors of the store
-// appear in the log only.
-func ofTake(err error) *problem {
-	ahead, isAhead := errors.AsType[*cached.AheadError](err)
+// problem returns the problem for an error of the issuer. Errors of the store appear in the log
+// only.
+func (s *supply) problem(err error) *problem {
 	switch {
-	case errors.Is(err, cached.ErrClosed), errors.Is(err, segment.ErrClosed):
+	case errors.Is(err, uidring.ErrClosed):
 		return stopping
-	case errors.Is(err, cached.ErrTimeExhausted):
+	case errors.Is(err, uidring.ErrTimeExhausted):
 		return timeExhausted
-	case errors.Is(err, cached.ErrLeaseExhausted):
+	case errors.Is(err, uidring.ErrLeaseExhausted):
 		return noLease
-	case errors.Is(err, segment.ErrEmpty):
-		return noRange
+	case errors.Is(err, uidring.ErrTooFarAhead):
+		wait, _ := uidring.RetryAfter(err)
+		return tooFarAhead.after(wait)
+	case errors.Is(err, uidring.ErrEmpty): // of several sources a part may have ended
+		return s.empty
 	case errors.Is(err, segment.ErrExhausted), errors.Is(err, segment.ErrWentBack), errors.Is(err, segment.ErrInvalidRange):
 		return segmentEnded
-	case isAhead:
-		return tooFarAhead.after(ahead.RetryIn)
-	case errors.Is(err, cached.ErrEmpty):
-		return noneReady
 	}
 	panic(fmt.Sprintf("bug: httpapi: an error that the generator does not document: %v", err)) // logged, and answered with 500
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/generator"
 )
 
 func TestProblemOfEachErrorOfTheGenerator(t *testing.T) {
@@ -35,15 +36,15 @@ func TestProblemOfEachErrorOfTheGenerator(t *testing.T) {
 		if w.Code != row.status || w.Header().Get("Retry-After") != row.retry {
 			t.Errorf("%s: %d, Retry-After %q; want %d, %q", name, w.Code, w.Header().Get("Retry-After"), row.status, row.retry)
 		}
-		if strings.Contains(w.Body.String(), "cached:") || strings.Contains(w.Body.String(), os.TempDir()) {
+		if strings.Contains(w.Body.String(), "uidring: ") || strings.Contains(w.Body.String(), os.TempDir()) {
 			t.Errorf("the client learns of %s", w.Body)
 		}
 	}
 	for wait, want := range map[time.Duration]string{time.Millisecond: "1", time.Second: "1", time.Second + 1: "2", 90 * time.Second: "90"} {
 		w := httptest.NewRecorder()
-		ofTake(&cached.AheadError{RetryIn: wait}).write(w)
+		new(supply).problem(generator.Passing{Err: cached.ErrTooFarAhead, After: wait}).write(w)
 		if w.Header().Get("Retry-After") != want {
-			t.Errorf("RetryIn %v: Retry-After %q, want %q", wait, w.Header().Get("Retry-After"), want)
+			t.Errorf("again after %v: Retry-After %q, want %q", wait, w.Header().Get("Retry-After"), want)
 		}
 	}
 }

@@ -1,0 +1,63 @@
+package uidring_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/client"
+	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/uidringtest"
+)
+
+type later time.Duration
+
+func (l later) Error() string             { return "later" }
+func (l later) RetryAfter() time.Duration { return time.Duration(l) }
+
+func TestRetryAfterTellsWhichErrorsPass(t *testing.T) {
+	for _, row := range []struct {
+		err    error
+		after  time.Duration
+		passes bool
+	}{
+		{nil, 0, false},
+		{uidring.ErrClosed, 0, false},
+		{uidring.ErrTimeExhausted, 0, false},
+		{uidring.ErrInvalidConfig, 0, false},
+		{segment.ErrExhausted, 0, false},
+		{assigner.ErrWorkerInUse, 0, false},
+		{fmt.Errorf("%w: %w", segment.ErrEmpty, segment.ErrWentBack), time.Second, true}, // another source goes on
+		{cached.ErrTooFarAhead, time.Second, true},
+		{defaultgen.ErrSequenceExhausted, time.Second, true},
+		{defaultgen.ErrClockBack, time.Second, true},
+		{fmt.Errorf("no ID: %w", cached.ErrLeaseExhausted), time.Second, true},
+		{errors.Join(cached.ErrEmpty, later(3)), 3, true},
+		{later(time.Hour), time.Hour, true},
+	} {
+		if after, passes := uidring.RetryAfter(row.err); after != row.after || passes != row.passes {
+			t.Errorf("%v: again after %v, %t, want %v, %t", row.err, after, passes, row.after, row.passes)
+		}
+	}
+}
+
+func TestPackagesShareTheirErrors(t *testing.T) {
+	for want, all := range map[error][]error{
+		uidring.ErrClosed:         {cached.ErrClosed, defaultgen.ErrClosed, segment.ErrClosed, client.ErrClosed, uidringtest.ErrClosed},
+		uidring.ErrEmpty:          {cached.ErrEmpty, segment.ErrEmpty, client.ErrEmpty},
+		uidring.ErrInvalidConfig:  {cached.ErrInvalidConfig, defaultgen.ErrInvalidConfig, segment.ErrInvalidConfig, client.ErrInvalidConfig},
+		uidring.ErrLeaseExhausted: {cached.ErrLeaseExhausted, defaultgen.ErrLeaseExhausted},
+		uidring.ErrTimeExhausted:  {cached.ErrTimeExhausted, defaultgen.ErrTimeExhausted},
+	} {
+		for i, err := range all {
+			if err != want {
+				t.Errorf("%d: %v, want %v", i, err, want)
+			}
+		}
+	}
+}
