@@ -39,7 +39,12 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 // Fill fills dst with new IDs, increasing but not always consecutive, and returns their number.
 // If it gets fewer than len(dst) it also returns one of the errors of Next; the IDs in dst are
 // valid.
-func (g *Generator) Fill(dst []int64) (int, error) { return g.path.Fill(dst, g.ring.TakeBlock) }
+func (g *Generator) Fill(dst []int64) (int, error) { return generator.Fill(dst, g.Reserve) }
+
+// FillContext is [Generator.Fill], but waits as [Generator.NextContext] does.
+func (g *Generator) FillContext(ctx context.Context, dst []int64) (int, error) {
+	return generator.Fill(dst, func(n int) (int64, int, error) { return g.ReserveContext(ctx, n) })
+}
 
 // Reserve takes up to n consecutive IDs of the stream, from first to first+got-1. got is less than
 // n if a unit of time ends before. For n of 1 or more, got is at least 1, or Reserve returns one of

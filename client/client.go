@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/uidring/uidring/internal/generator"
 )
 
 // A Client issues IDs that it fetches from servers. Any number of goroutines may use it.
@@ -69,49 +71,70 @@ func New(cfg Config) (*Client, error) {
 // Errors: ErrEmpty if no ID is in memory, as at the start; a *ProblemError if all servers reject
 // the request; ErrClosed.
 func (c *Client) Next() (int64, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ctx.Err() != nil {
-		return 0, ErrClosed
-	}
-	c.dropOld()
-	if c.left == 0 {
-		if p := c.rejection(); p != nil {
-			return 0, p
-		}
-		return 0, ErrEmpty
-	}
-	b := &c.blocks[0]
-	id := b.first
-	b.first++
-	if id == b.last {
-		c.blocks = c.blocks[1:]
-	}
-	c.lose(1)
-	return id, nil
+	id, _, err := c.take(1)
+	return id, err
 }
 
-// NextContext returns an ID, and waits for one until ctx ends.
+// NextContext is [Client.Next], but waits for an ID until ctx ends.
 //
 // Errors: an *UnavailableError if no server gave IDs until ctx ended; a *ProblemError if all
 // servers reject the request; ErrClosed.
 func (c *Client) NextContext(ctx context.Context) (int64, error) {
-	id, err := c.Next()
+	id, _, err := c.await(ctx, 1)
+	return id, err
+}
+
+// Fill fills dst with IDs from memory and returns their number. If it gets fewer than len(dst) it
+// also returns one of the errors of Next; the IDs in dst are valid.
+func (c *Client) Fill(dst []int64) (int, error) { return generator.Fill(dst, c.take) }
+
+// FillContext is [Client.Fill], but waits as [Client.NextContext] does.
+func (c *Client) FillContext(ctx context.Context, dst []int64) (int, error) {
+	return generator.Fill(dst, func(n int) (int64, int, error) { return c.await(ctx, n) })
+}
+
+// take takes up to n consecutive IDs from memory, at least one.
+func (c *Client) take(n int) (first int64, got int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ctx.Err() != nil {
+		return 0, 0, ErrClosed
+	}
+	c.dropOld()
+	if c.left == 0 {
+		if p := c.rejection(); p != nil {
+			return 0, 0, p
+		}
+		return 0, 0, ErrEmpty
+	}
+	b := &c.blocks[0]
+	first, got = b.first, int(min(int64(n), b.last-b.first+1))
+	b.first += int64(got)
+	if first+int64(got-1) == b.last {
+		c.blocks = c.blocks[1:]
+	}
+	c.lose(got)
+	return first, got, nil
+}
+
+// await is take, but waits while no ID is in memory.
+func (c *Client) await(ctx context.Context, n int) (first int64, got int, err error) {
+	first, got, err = c.take(n)
 	for err == ErrEmpty {
 		c.mu.Lock()
 		changed := c.changed
 		c.mu.Unlock()
-		if id, err = c.Next(); err != ErrEmpty {
+		if first, got, err = c.take(n); err != ErrEmpty {
 			break
 		}
 		select {
 		case <-changed:
 		case <-c.ctx.Done():
 		case <-ctx.Done():
-			return 0, c.unavailable(context.Cause(ctx))
+			return 0, 0, c.unavailable(context.Cause(ctx))
 		}
 	}
-	return id, err
+	return first, got, err
 }
 
 // Close drops the IDs in memory, ends the requests under way, and waits for their end. Calls that

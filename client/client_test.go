@@ -155,10 +155,16 @@ func TestNextWhenTwoServersFreeze(t *testing.T) {
 		n.set("a", frozen)
 		n.set("b", frozen)
 		before, began := len(n.times("a"))+len(n.times("b")), time.Now()
-		for range 20_000 {
-			id, err := c.NextContext(t.Context())
+		for range 80 {
+			ids := make([]int64, 250) // more than a batch
+			n, err := c.FillContext(t.Context(), ids)
 			testkit.Must(t, err)
-			seen.Once(t, id)
+			for _, id := range ids[:n] {
+				seen.Once(t, id)
+			}
+		}
+		if n, err := c.Fill(make([]int64, 250)); n >= 250 || err != client.ErrEmpty || seen.Len() != 20_000 {
+			t.Errorf("Fill = %d, %v, after %d IDs, want what is in memory after 20,000", n, err, seen.Len())
 		}
 		if asked := len(n.times("a")) + len(n.times("b")) - before; asked != 2 {
 			t.Errorf("%d requests to two frozen servers, want 1 each", asked)

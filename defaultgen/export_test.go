@@ -31,4 +31,4 @@ func (g *Generator) Used() int64 {
 }
 
 // Add is the rest of a Fill that stalled after it had looked how many IDs the unit has left.
-func (g *Generator) Add(n int64) (first, got int64) { return g.unit.Load().add(n) }
+func (g *Generator) Add(n int64) (first int64, got int) { return g.unit.Load().add(n) }

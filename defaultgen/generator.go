@@ -16,7 +16,8 @@ import (
 //
 // For one ID in a request, call NextContext: it waits for the next unit when the IDs of this one
 // are used up, and while the store of worker IDs is out of reach. Next returns an error instead;
-// use it where a caller must not wait, or retries by itself. For the rows of a batch, call Fill.
+// use it where a caller must not wait, or retries by itself. For the rows of a batch, call Fill; for
+// a range of consecutive IDs, Reserve.
 // uidring.ID(id) has the text forms of an ID.
 type Generator struct {
 	cfg    Config

@@ -26,8 +26,8 @@ func (g *Generator) Next() (int64, error) {
 
 // nextSlowly is the path of Next when the current unit may be over.
 func (g *Generator) nextSlowly() (int64, error) {
-	id, _, err := g.claim(1)
-	return id, g.keeper.Rejected(err)
+	id, _, err := g.Reserve(1)
+	return id, err
 }
 
 // NextContext is [Generator.Next], but waits for the next unit, for a worker ID, and for a clock
@@ -35,45 +35,60 @@ func (g *Generator) nextSlowly() (int64, error) {
 // permanent error, or, when ctx ends first, an error that wraps ctx's error and the reason for
 // waiting. If an ID is available without waiting, NextContext returns it even when ctx has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
-	if id, _, err := g.claim(1); err == nil {
-		return id, nil
+	id, _, err := g.ReserveContext(ctx, 1)
+	return id, err
+}
+
+// Fill fills dst with new, increasing IDs and returns their number. If it gets fewer than len(dst)
+// it also returns one of the errors of Next; the IDs in dst are valid. It does not wait.
+func (g *Generator) Fill(dst []int64) (int, error) { return generator.Fill(dst, g.Reserve) }
+
+// FillContext is [Generator.Fill], but waits as [Generator.NextContext] does.
+func (g *Generator) FillContext(ctx context.Context, dst []int64) (int, error) {
+	return generator.Fill(dst, func(n int) (int64, int, error) { return g.ReserveContext(ctx, n) })
+}
+
+// Reserve takes up to n consecutive IDs, from first to first+got-1. got is less than n if a unit of
+// time ends before. For n of 1 or more, got is at least 1, or Reserve returns one of the errors of
+// Next; for a smaller n it returns zeros.
+func (g *Generator) Reserve(n int) (first int64, got int, err error) {
+	if n < 1 {
+		return 0, 0, nil
+	}
+	first, got, err = g.claim(n)
+	return first, got, g.keeper.Rejected(err)
+}
+
+// ReserveContext is [Generator.Reserve], but waits as [Generator.NextContext] does.
+func (g *Generator) ReserveContext(ctx context.Context, n int) (first int64, got int, err error) {
+	if n < 1 {
+		return 0, 0, nil
+	}
+	if first, got, err = g.claim(n); err == nil {
+		return first, got, nil
 	}
 	for {
 		changed := g.keeper.Changed() // before the claim, to miss no change and no unit
 		now := g.clock.now().time
-		id, _, err := g.claim(1)
+		first, got, err = g.claim(n)
 		wait, ok := g.worthWaiting(err, now)
 		if !ok {
-			return id, g.keeper.Rejected(err)
+			return first, got, g.keeper.Rejected(err)
 		}
 		select {
 		case <-time.After(wait):
 		case <-changed:
 		case <-g.closer.Done():
-			return 0, ErrClosed
+			return 0, 0, ErrClosed
 		case <-ctx.Done():
-			return 0, g.keeper.Rejected(fmt.Errorf("defaultgen: waiting for an ID: %w: %w", ctx.Err(), err))
+			return 0, 0, g.keeper.Rejected(fmt.Errorf("defaultgen: waiting for an ID: %w: %w", ctx.Err(), err))
 		}
 	}
-}
-
-// Fill fills dst with new, increasing IDs and returns their number. If it gets fewer than len(dst)
-// it also returns one of the errors of Next; the IDs in dst are valid. It does not wait.
-func (g *Generator) Fill(dst []int64) (n int, err error) {
-	for n < len(dst) {
-		first, got, err := g.claim(int64(len(dst) - n))
-		if err != nil {
-			return n, g.keeper.Rejected(err)
-		}
-		generator.Write(dst[n:n+int(got)], first)
-		n += int(got)
-	}
-	return n, nil
 }
 
 // claim takes up to want consecutive IDs of the current unit, at least one. An error refers to the
 // unit and the lease that are current when claim returns.
-func (g *Generator) claim(want int64) (first, n int64, err error) {
+func (g *Generator) claim(want int) (first int64, n int, err error) {
 	for {
 		u := g.unit.Load()
 		if g.clock.within(u.until.Load()) {

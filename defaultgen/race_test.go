@@ -90,7 +90,7 @@ func TestChangeOfTheUnitIsWaitedFor(t *testing.T) {
 func TestStalledFillGetsWhatIsLeft(t *testing.T) {
 	g, _ := onFakeClock(t, defaultgen.Config{})
 	fill(t, g, 14)
-	for _, want := range []int64{2, 0, 0} {
+	for _, want := range []int{2, 0, 0} {
 		if first, got := g.Add(5); got != want {
 			t.Errorf("%d IDs from %d, want %d", got, first, want)
 		}

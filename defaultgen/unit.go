@@ -29,18 +29,18 @@ type unit struct {
 }
 
 // take returns up to want consecutive IDs, or n = 0 when the unit is closed or used up.
-func (u *unit) take(want int64) (first, n int64) {
-	n = min(want, u.last-u.next.Load()+1)
-	if n <= 0 {
+func (u *unit) take(want int) (first int64, n int) {
+	most := min(int64(want), u.last-u.next.Load()+1)
+	if most <= 0 {
 		return 0, 0
 	}
-	return u.add(n)
+	return u.add(most)
 }
 
 // add is the rest of take. Other callers may have used up the unit since take has looked.
-func (u *unit) add(n int64) (first, got int64) {
+func (u *unit) add(n int64) (first int64, got int) {
 	sequence := u.next.Add(n) - n
-	return u.base + sequence, max(min(n, u.last-sequence+1), 0)
+	return u.base + sequence, int(max(min(n, u.last-sequence+1), 0))
 }
 
 // close makes all later takes fail. It returns the last sequence number taken, start - 1 if none

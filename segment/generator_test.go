@@ -59,8 +59,10 @@ func TestTakesAreDenseAndIncrease(t *testing.T) {
 	for delta, want := range map[int64][]int64{1: upTo(1, 50, 1), 2: upTo(1, 99, 2), 7: upTo(3, 346, 7)} {
 		g := open(t, segment.Config{Source: &scripted{delta: delta, remainder: delta / 2}})
 		got, batch := take(t, g, 20), make([]int64, 25)
-		if n, err := g.Fill(batch); n != 25 || err != nil {
-			t.Fatal(n, err)
+		n1, err1 := g.Fill(batch[:12])
+		n2, err2 := g.FillContext(t.Context(), batch[12:])
+		if err := errors.Join(err1, err2); n1+n2 != 25 || err != nil {
+			t.Fatal(n1, n2, err)
 		}
 		got = append(got, batch...)
 		for len(got) < 50 {

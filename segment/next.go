@@ -37,7 +37,12 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 // Fill fills dst with new IDs and returns their number. They increase if there is one source, but
 // are not always consecutive. If it gets fewer than len(dst) it also returns one of the errors of
 // Next; the IDs in dst are valid.
-func (g *Generator) Fill(dst []int64) (int, error) { return g.path.Fill(dst, g.takeBlock) }
+func (g *Generator) Fill(dst []int64) (int, error) { return generator.Fill(dst, g.Reserve) }
+
+// FillContext is [Generator.Fill], but waits as [Generator.NextContext] does.
+func (g *Generator) FillContext(ctx context.Context, dst []int64) (int, error) {
+	return generator.Fill(dst, func(n int) (int64, int, error) { return g.ReserveContext(ctx, n) })
+}
 
 // Reserve takes up to n consecutive IDs, from first to first+got-1. got is less than n if a range
 // ends before, and 1 if the Delta of the ranges is more than 1. For n of 1 or more, got is at least

@@ -98,6 +98,9 @@ func (g *Generator) Fill(dst []int64) (int, error) {
 	return got, err
 }
 
+// FillContext is Fill.
+func (g *Generator) FillContext(_ context.Context, dst []int64) (int, error) { return g.Fill(dst) }
+
 // Reserve returns the next n consecutive IDs, from first to first+got-1. got is at most 1 unless
 // the step is 1, and at most 2^20: package cached, too, stops at the end of a unit. For an n below
 // 1 it returns zeros.

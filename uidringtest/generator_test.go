@@ -54,7 +54,7 @@ func TestGeneratorIssuesOneSequenceByAllMethods(t *testing.T) {
 	id1, err1 := g.Next()
 	id2, err2 := g.NextContext(t.Context())
 	dst := make([]int64, 2)
-	n, err3 := g.Fill(dst)
+	n, err3 := g.FillContext(t.Context(), dst)
 	first, got, err4 := g.ReserveContext(t.Context(), 3)
 	last, err5 := g.Next()
 	ids := []int64{id1, id2, dst[0], dst[1], first, last}

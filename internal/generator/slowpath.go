@@ -62,22 +62,22 @@ func (p *SlowPath) next(ctx context.Context, take func() (int64, bool)) (int64, 
 	}
 }
 
-// Fill fills dst by calls of Reserve, and returns the number of IDs. If that is less than len(dst),
-// it also returns an error of Refill.
-func (p *SlowPath) Fill(dst []int64, takeBlock func(int) (int64, int, bool)) (n int, err error) {
+// Fill fills dst by calls of reserve, and returns the number of IDs. If that is less than len(dst),
+// it also returns the error of reserve.
+func Fill(dst []int64, reserve func(n int) (first int64, got int, err error)) (n int, err error) {
 	for n < len(dst) {
-		first, got, err := p.Reserve(len(dst)-n, takeBlock)
+		first, got, err := reserve(len(dst) - n)
 		if err != nil {
 			return n, err
 		}
-		Write(dst[n:n+got], first)
+		write(dst[n:n+got], first)
 		n += got
 	}
 	return n, nil
 }
 
-// Write fills dst with consecutive numbers, four at a time: one at a time would take twice as long.
-func Write(dst []int64, first int64) {
+// write fills dst with consecutive numbers, four at a time: one at a time would take twice as long.
+func write(dst []int64, first int64) {
 	for ; len(dst) >= 4; dst, first = dst[4:], first+4 {
 		dst[0], dst[1], dst[2], dst[3] = first, first+1, first+2, first+3
 	}

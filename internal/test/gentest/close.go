@@ -24,11 +24,13 @@ func (s *suite) closed(t *testing.T) {
 	f := next(t, g)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel() // which does not matter while there are IDs
-	id, err := g.NextContext(ended)
-	if id <= f.ID {
-		t.Errorf("ID %d after %v", id, f)
+	for name, take := range waits(g) {
+		id, err := take(ended)
+		if id <= f.ID {
+			t.Errorf("%s: ID %d after %v", name, id, f)
+		}
+		f = Parse(t, g, id, err)
 	}
-	f = Parse(t, g, id, err)
 	worker, last := g.WorkerID(), s.Stats(g).LastDelta
 	testkit.Must(t, g.Close())
 	for _, step := range []time.Duration{0, time.Second, -time.Hour, 1 << 60} {
@@ -36,8 +38,10 @@ func (s *suite) closed(t *testing.T) {
 		if id, err := g.Next(); id != 0 || !errors.Is(err, uidring.ErrClosed) {
 			t.Errorf("Next = %d, %v, want %v", id, err, uidring.ErrClosed)
 		}
-		if id, err := g.NextContext(t.Context()); id != 0 || !errors.Is(err, uidring.ErrClosed) {
-			t.Errorf("NextContext = %d, %v, want %v", id, err, uidring.ErrClosed)
+		for name, take := range waits(g) {
+			if id, err := take(t.Context()); id != 0 || !errors.Is(err, uidring.ErrClosed) {
+				t.Errorf("%s = %d, %v, want %v", name, id, err, uidring.ErrClosed)
+			}
 		}
 		if n, err := g.Fill(make([]int64, 3)); n != 0 || !errors.Is(err, uidring.ErrClosed) {
 			t.Errorf("Fill = %d, %v, want %v", n, err, uidring.ErrClosed)

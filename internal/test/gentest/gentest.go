@@ -23,6 +23,9 @@ type Generator interface {
 	Next() (int64, error)
 	NextContext(ctx context.Context) (int64, error)
 	Fill(dst []int64) (int, error)
+	FillContext(ctx context.Context, dst []int64) (int, error)
+	Reserve(n int) (first int64, got int, err error)
+	ReserveContext(ctx context.Context, n int) (first int64, got int, err error)
 	Parse(id int64) (bitsalloc.Fields, error)
 	WorkerID() int64
 	Invalidate()

@@ -1,6 +1,7 @@
 package uidring_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -8,11 +9,50 @@ import (
 
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/client"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/uidringtest"
+)
+
+// A generator has the methods that all generators have, and package client.
+type generator interface {
+	Next() (int64, error)
+	NextContext(ctx context.Context) (int64, error)
+	Fill(dst []int64) (int, error)
+	FillContext(ctx context.Context, dst []int64) (int, error)
+	Close() error
+}
+
+type reserver interface {
+	generator
+	Reserve(n int) (first int64, got int, err error)
+	ReserveContext(ctx context.Context, n int) (first int64, got int, err error)
+}
+
+type stating[Stats any] interface {
+	reserver
+	Invalidate()
+	Stats() Stats
+}
+
+type holder[Stats any] interface {
+	stating[Stats]
+	Parse(id int64) (bitsalloc.Fields, error)
+	WorkerID() int64
+}
+
+type validated interface{ Validate() error }
+
+var (
+	_ holder[cached.Stats]     = (*cached.Generator)(nil)
+	_ holder[defaultgen.Stats] = (*defaultgen.Generator)(nil)
+	_ stating[segment.Stats]   = (*segment.Generator)(nil)
+	_ reserver                 = (*uidringtest.Generator)(nil)
+	_ generator                = (*client.Client)(nil)
+	_                          = []validated{cached.Config{}, defaultgen.Config{}, segment.Config{}, segment.NumbersConfig{}, client.Config{}}
 )
 
 type later time.Duration
