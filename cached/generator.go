@@ -54,7 +54,8 @@ func New(cfg Config) (*Generator, error) {
 	}
 	ctx, cancel := k.StartContext()
 	defer cancel()
-	return start(ctx, cfg, k)
+	g, err := start(ctx, cfg, k)
+	return g, generator.Detach(err)
 }
 
 // NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and fills the ring

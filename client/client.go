@@ -131,7 +131,7 @@ func (c *Client) await(ctx context.Context, n int) (first int64, got int, err er
 		case <-changed:
 		case <-c.ctx.Done():
 		case <-ctx.Done():
-			return 0, 0, c.unavailable(context.Cause(ctx))
+			return 0, 0, c.unavailable(ctx)
 		}
 	}
 	return first, got, err
@@ -182,10 +182,10 @@ func (c *Client) rejection() *ProblemError {
 	return c.servers[0].err.(*ProblemError)
 }
 
-func (c *Client) unavailable(cause error) error {
+func (c *Client) unavailable(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e := &UnavailableError{Cause: cause}
+	e := &UnavailableError{Cause: context.Cause(ctx), ended: ctx.Err()}
 	for _, s := range c.servers {
 		if s.err != nil {
 			e.Servers = append(e.Servers, s.err)

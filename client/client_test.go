@@ -177,12 +177,13 @@ func TestNextWhenTwoServersFreeze(t *testing.T) {
 
 func TestPausesWithoutAWellServer(t *testing.T) {
 	in(t, "ab", client.Config{}, answers{"a": refused, "b": refused}, func(t *testing.T, c *client.Client, n *network) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		cause := errors.New("cause")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, cause)
 		defer cancel()
 		_, err := c.NextContext(ctx)
 		unavailable, ok := errors.AsType[*client.UnavailableError](err)
-		if !ok || len(unavailable.Servers) != 2 || !errors.Is(err, errRefused) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v, want an UnavailableError with two servers and the deadline", err)
+		if !ok || len(unavailable.Servers) != 2 || !errors.Is(err, errRefused) || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, cause) || !errors.Is(err, client.ErrEmpty) {
+			t.Errorf("%v, want an UnavailableError with two servers, the deadline and its cause", err)
 		}
 		asked := n.times("a")
 		for i := range asked[1:] {
@@ -298,6 +299,11 @@ func TestClose(t *testing.T) {
 	in(t, "ab", client.Config{}, answers{"a": frozen, "b": frozen}, func(t *testing.T, c *client.Client, _ *network) {
 		if _, err := c.Next(); err != client.ErrEmpty {
 			t.Errorf("Next: %v, want ErrEmpty", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(10*time.Second, cancel) // requests have timed out by then
+		if _, err := c.NextContext(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("NextContext: %v, want Canceled, and no error of another context", err)
 		}
 		var group sync.WaitGroup
 		for range 3 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/internal/generator"
 )
 
 // The errors of package uidring, as a Client returns them.
@@ -47,6 +48,7 @@ func (e *ProblemError) rejects() bool {
 type UnavailableError struct {
 	Cause   error   // the cause of the end of the context
 	Servers []error // the last error of each server that is not well; *ProblemError or an error of package net/http
+	ended   error   // of the context
 }
 
 func (e *UnavailableError) Error() string {
@@ -57,5 +59,12 @@ func (e *UnavailableError) Error() string {
 	return strings.Join(parts, "; ")
 }
 
-// Unwrap returns Cause and Servers.
-func (e *UnavailableError) Unwrap() []error { return append([]error{e.Cause}, e.Servers...) }
+// Unwrap returns ErrEmpty, Cause, the error of the context, and Servers. A timeout of a request is
+// not context.DeadlineExceeded.
+func (e *UnavailableError) Unwrap() []error {
+	errs := []error{ErrEmpty, e.Cause, e.ended}
+	for _, err := range e.Servers {
+		errs = append(errs, generator.Detach(err))
+	}
+	return errs
+}

@@ -16,8 +16,8 @@ import (
 //
 // For one ID in a request, call NextContext: it waits for the next unit when the IDs of this one
 // are used up, and while the store of worker IDs is out of reach. Next returns an error instead;
-// use it where a caller must not wait, or retries by itself. For the rows of a batch, call Fill; for
-// a range of consecutive IDs, Reserve.
+// use it where a caller must not wait, or retries by itself. For the rows of a batch, call Fill;
+// for a range of consecutive IDs, Reserve.
 // uidring.ID(id) has the text forms of an ID.
 type Generator struct {
 	cfg    Config
@@ -38,7 +38,8 @@ func New(cfg Config) (*Generator, error) {
 	}
 	ctx, cancel := k.StartContext()
 	defer cancel()
-	return start(ctx, cfg, k, cfg.Now == nil)
+	g, err := start(ctx, cfg, k, cfg.Now == nil)
+	return g, generator.Detach(err)
 }
 
 // NewContext makes a Generator: it checks cfg and takes a worker ID within ctx. If an earlier

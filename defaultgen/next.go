@@ -81,7 +81,7 @@ func (g *Generator) ReserveContext(ctx context.Context, n int) (first int64, got
 		case <-g.closer.Done():
 			return 0, 0, ErrClosed
 		case <-ctx.Done():
-			return 0, 0, g.keeper.Rejected(fmt.Errorf("defaultgen: waiting for an ID: %w: %w", ctx.Err(), err))
+			return 0, 0, g.keeper.Rejected(fmt.Errorf("defaultgen: waiting for an ID: %w: %w", generator.Ended(ctx), err))
 		}
 	}
 }

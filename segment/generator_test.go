@@ -539,7 +539,7 @@ func TestNewWithASourceThatFails(t *testing.T) {
 		want           error // without another source; nil: New waits for the source
 		text           string
 	}{
-		"hangs for the default":        {hangs, time.Hour, 0, 5 * time.Second, context.DeadlineExceeded, ""},
+		"hangs for the default":        {hangs, time.Hour, 0, 5 * time.Second, segment.ErrEmpty, "context deadline exceeded"},
 		"hangs until the context ends": {hangs, time.Second, 3 * time.Second, time.Second, context.DeadlineExceeded, `counter "a": no first range`},
 		"ignores its context":          {func(context.Context) error { <-hung; return errDown }, time.Hour, 3 * time.Second, 4 * time.Second, nil, ""},
 		"fails":                        {func(context.Context) error { return errDown }, time.Hour, 3 * time.Second, 0, errDown, ""},
@@ -560,7 +560,8 @@ func TestNewWithASourceThatFails(t *testing.T) {
 				return g, err
 			}
 			if tt.want != nil {
-				if _, err := start(); !errors.Is(err, segment.ErrEmpty) || !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
+				_, err := start()
+				if ended := tt.limit == tt.waits; !errors.Is(err, segment.ErrEmpty) || errors.Is(err, context.DeadlineExceeded) != ended || !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
 					t.Errorf("NewContext: %v, want ErrEmpty, and %v with %q", err, tt.want, tt.text)
 				}
 			}

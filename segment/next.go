@@ -141,7 +141,7 @@ func (g *Generator) wait(ctx context.Context, all bool) error {
 		case <-late:
 			reason = fmt.Errorf("no range has come within %v", g.patience())
 		case <-ctx.Done():
-			reason = ctx.Err()
+			reason = generator.Ended(ctx)
 		}
 		if err == nil {
 			return nil // there are IDs of some sources
@@ -169,7 +169,7 @@ func (g *Generator) shortage() (failed bool, err error) {
 			passes = true
 			continue
 		}
-		reasons = append(reasons, *reason)
+		reasons = append(reasons, generator.Detach(*reason))
 		passes = passes || !permanent(*reason)
 	}
 	switch {

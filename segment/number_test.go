@@ -93,7 +93,7 @@ func TestNumbersInOutages(t *testing.T) {
 			defer cancel()
 			began := time.Now()
 			number, err := n.Next(ctx)
-			if waited := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || waited != want {
+			if waited := time.Since(began); !errors.Is(err, segment.ErrEmpty) || errors.Is(err, context.DeadlineExceeded) != (limit == want) || waited != want {
 				t.Errorf("Next = %q, %v after %v, want an error after %v", number, err, waited, want)
 			}
 		}

@@ -46,7 +46,7 @@ func (p *SlowPath) NextContext(ctx context.Context, take func() (int64, bool)) (
 		case <-padded:
 			padded = nil
 		case <-ctx.Done():
-			return 0, p.Rejected(fmt.Errorf("%s: waiting for an ID: %w: %w", p.Name, ctx.Err(), err))
+			return 0, p.Rejected(fmt.Errorf("%s: waiting for an ID: %w: %w", p.Name, Ended(ctx), err))
 		}
 	}
 }

@@ -132,7 +132,7 @@ func (k *Keeper) AwaitFirst(ctx context.Context, d time.Duration) error {
 	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%s: waiting for the first unit: %w", k.Package, ctx.Err())
+		return fmt.Errorf("%s: waiting for the first unit: %w", k.Package, generator.Ended(ctx))
 	}
 }
 
@@ -150,7 +150,7 @@ func (k *Keeper) Shortage() error {
 		err = fmt.Errorf("%w: worker ID %d is no longer held", uidring.ErrLeaseExhausted, grant.WorkerID)
 	}
 	if last := k.lastErr.Load(); last != nil {
-		return fmt.Errorf("%w; last answer of the store: %w", err, *last)
+		return fmt.Errorf("%w; last answer of the store: %w", err, generator.Detach(*last))
 	}
 	return err
 }
@@ -195,7 +195,7 @@ func (k *Keeper) Close() error {
 	}
 	if err := k.release(context.Background(), k.lease, issued); err != nil {
 		k.Logger.Warn("worker ID not released", "worker", grant.WorkerID, "error", err)
-		return fmt.Errorf("%s: worker ID not released: %w", k.Package, err)
+		return fmt.Errorf("%s: worker ID not released: %w", k.Package, generator.Detach(err))
 	}
 	k.Logger.Info("worker ID released", "worker", grant.WorkerID)
 	return nil

@@ -9,6 +9,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/storecall"
 )
 
@@ -67,8 +68,8 @@ func (k *Keeper) first(ctx context.Context) error {
 		if cause != nil { // ctx may have ended in the middle of a call, whose error does not mention cause
 			err = fmt.Errorf("%w; before that: %w", err, cause)
 		}
-		if end := context.Cause(ctx); end != ctx.Err() {
-			err = fmt.Errorf("%w: %w", end, err)
+		if err = generator.Detach(err); ctx.Err() != nil {
+			err = fmt.Errorf("%w: %w", generator.Ended(ctx), err)
 		}
 		return err
 	}

@@ -3,6 +3,7 @@ package gentest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -180,7 +181,7 @@ func (s *suite) storeDown(t *testing.T) {
 	store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(3)}
 	store.OnRenew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
 		if !up.Load() {
-			return errDown
+			return fmt.Errorf("%w: %w", errDown, context.DeadlineExceeded) // of the call
 		}
 		return fakeassigner.Raise(ctx, g, used, want)
 	}
@@ -193,19 +194,20 @@ func (s *suite) storeDown(t *testing.T) {
 	before := rejected
 	_, err1 := g.Next()
 	_, err2 := g.Fill(make([]int64, 1))
-	if err1 == nil || err2 == nil || rejected != before+2 {
-		t.Errorf("Next and Fill: %v, %v, with %d rejected takes, want 2", err1, err2, rejected-before)
+	if err := errors.Join(err1, err2); err1 == nil || err2 == nil || errors.Is(err, context.DeadlineExceeded) || rejected != before+2 {
+		t.Errorf("Next and Fill: %v, %v, which is no error of a context, with %d rejected takes, want 2", err1, err2, rejected-before)
 	}
 	st := s.Stats(g)
 	if last.Delta > st.Limit || st.Window != 0 || st.WindowLasts != 0 || st.RejectedTakes != rejected {
 		t.Errorf("Stats = %+v after %v, want no window and %d rejected takes", st, last, rejected)
 	}
 	for name, wait := range waits(g) {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
+		cause := errors.New("cause")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Minute, cause)
 		began := time.Now()
 		id, err := wait(ctx)
-		if d := time.Since(began); id != 0 || d != 20*time.Minute || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, uidring.ErrLeaseExhausted) || !strings.HasPrefix(err.Error(), s.Package+": ") {
-			t.Errorf("%s took %v: %d, %v, want 20m, DeadlineExceeded and the reason", name, d, id, err)
+		if d := time.Since(began); id != 0 || d != 20*time.Minute || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, cause) || !errors.Is(err, uidring.ErrLeaseExhausted) || !strings.HasPrefix(err.Error(), s.Package+": ") {
+			t.Errorf("%s took %v: %d, %v, want 20m, DeadlineExceeded, the cause and the reason", name, d, id, err)
 		}
 		cancel()
 	}

@@ -1,0 +1,32 @@
+package generator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Ended returns the error of a context that has ended, with the cause if the context has one.
+func Ended(ctx context.Context) error {
+	if cause := context.Cause(ctx); cause != ctx.Err() {
+		return fmt.Errorf("%w (%w)", cause, ctx.Err())
+	}
+	return ctx.Err()
+}
+
+// Detach returns err, but not as the error of a context: a caller without a context, or with
+// another one, must not take the timeout of a store call for its own.
+func Detach(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return detached{err}
+	}
+	return err
+}
+
+type detached struct{ error }
+
+func (d detached) Is(target error) bool {
+	return target != context.DeadlineExceeded && target != context.Canceled && errors.Is(d.error, target)
+}
+
+func (d detached) As(target any) bool { return errors.As(d.error, target) }
