@@ -11,6 +11,8 @@ import (
 )
 
 // An Assigner provides worker IDs. Any number of generators may share one, and may call it at once.
+// If it has a method Validate() error, the Validate and New of a generator report its mistakes with
+// their own.
 type Assigner interface {
 	// Assign returns a lease on a worker ID for IDs that are composed as d describes. It returns an
 	// error soon after ctx has ended: the assigners of this module take a second at most, to give a

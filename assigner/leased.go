@@ -160,6 +160,9 @@ func newLeaser(store leasestore.Store, cfg LeaseConfig) *leaser {
 	return l
 }
 
+// Validate returns the mistakes of the LeaseConfig. The Validate of a generator's Config calls it.
+func (a *leaser) Validate() error { return a.config.Err() }
+
 // Assign implements [Assigner].
 func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 	if err := a.config.Err(); err != nil {

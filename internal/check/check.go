@@ -25,5 +25,14 @@ func (c *Checker) Add(field string, given any, err error) {
 	}
 }
 
+// Join records an error about the Config in a field, with each of its mistakes on its own.
+func (c *Checker) Join(field string, err error) {
+	if all, ok := err.(interface{ Unwrap() []error }); ok {
+		c.mistakes = append(c.mistakes, all.Unwrap()...)
+		return
+	}
+	c.Add(field, "", err)
+}
+
 // Err returns all mistakes, or nil.
 func (c *Checker) Err() error { return errors.Join(c.mistakes...) }

@@ -58,6 +58,9 @@ func New(s Settings) (*Keeper, *check.Checker) {
 	k := &Keeper{Settings: s, wake: make(chan struct{}, 1)}
 	c.Check(s.Assigner != nil, "Assigner", "nil", "an assigner such as sqlassigner.Leased, assigner.Leased on another "+
 		"store, or without a store assigner.Static; no worker ID is safe by default")
+	if v, ok := s.Assigner.(interface{ Validate() error }); ok {
+		c.Join("Assigner", v.Validate())
+	}
 	c.Check(s.AssignTimeout >= time.Millisecond, "AssignTimeout", s.AssignTimeout, "at least 1ms, such as 10 * time.Second")
 	c.Check(s.StartTimeout >= time.Millisecond, "StartTimeout", s.StartTimeout, "at least 1ms, such as 30 * time.Second")
 	now := s.Now()

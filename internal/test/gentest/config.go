@@ -41,6 +41,9 @@ func (s *suite) eachMistake(t *testing.T) {
 		"four with the epoch": {func(c *Config) {
 			c.Settings = keeper.Settings{Epoch: Start.AddDate(100, 0, 0), DatacenterID: -1, AssignTimeout: -1}
 		}, uidring.ErrInvalidConfig, append(others, "Epoch 2100")},
+		"four with the lease": {func(c *Config) {
+			c.Settings = keeper.Settings{Assigner: assigner.Leased(nil, assigner.LeaseConfig{Window: -1}), DatacenterID: -1, AssignTimeout: -1}
+		}, uidring.ErrInvalidConfig, []string{"store nil", "Window -1ns", others[1], others[2]}},
 		"four with the layout": {func(c *Config) {
 			c.Settings = keeper.Settings{Layout: bitsalloc.Layout{DeltaBits: 60, SequenceBits: 4, Unit: time.Second}, DatacenterID: -1, AssignTimeout: -1}
 		}, bitsalloc.ErrInvalidLayout, append(others, "= 64, allowed: at most 63")},
