@@ -65,7 +65,7 @@ type LeaseConfig struct {
 	// AllowUndurable accepts a store whose settings let it forget acknowledged commits, and logs a
 	// warning. After a crash of such a store two holders may use the same deltas of a worker ID.
 	AllowUndurable bool
-	// Logger receives warnings. Nil: none are logged.
+	// Logger receives warnings; nil: slog.Default().
 	Logger *slog.Logger
 }
 
@@ -148,7 +148,7 @@ const maxSpan = 87600 * time.Hour
 func newLeaser(store leasestore.Store, cfg LeaseConfig) *leaser {
 	cfg.Window = cmp.Or(cfg.Window, 2*time.Minute)
 	cfg.MaxSkew = cmp.Or(cfg.MaxSkew, time.Minute)
-	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	host, _ := os.Hostname() // for people: the process number alone will do
 	holder := fmt.Sprintf("%s pid %d", host, os.Getpid())
 	cfg.Owner = cmp.Or(cfg.Owner, holder)

@@ -25,8 +25,9 @@ const (
 type Config struct {
 	// Layout sets the widths of the fields and the unit of time. Zero is [bitsalloc.Default],
 	// 28/5/17/13, the widths of the original with a datacenter field: until 2034, 8,192 IDs a
-	// second. For leased worker IDs take [bitsalloc.Recommended] from the first ID on: until 2094,
-	// 1,048,576 IDs a second, 4,096 worker IDs, which suffice since leases reuse them.
+	// second; New then logs a warning, and none for a layout that is written down. For leased
+	// worker IDs take [bitsalloc.Recommended] from the first ID on: until 2094, 1,048,576 IDs a
+	// second, 4,096 worker IDs, which suffice since leases reuse them.
 	Layout bitsalloc.Layout
 	// Epoch is the instant that deltas count from, with whole milliseconds, not in the future;
 	// zero: [bitsalloc.DefaultEpoch]. All services that write to one table must agree on it.
@@ -74,7 +75,8 @@ type Config struct {
 	// OnEmpty is the policy for an empty ring; zero: PadInline.
 	OnEmpty EmptyPolicy
 
-	// Logger gets one record for each rare event and none for an ID; nil: no log.
+	// Logger gets one record for each rare event and none for an ID; nil: slog.Default().
+	// slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 	// Trace holds funcs that are called for rare events.
 	Trace Trace

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
@@ -79,7 +80,7 @@ func TestEmptyRingIsPaddedInlineUnlessTheUserChoosesAnError(t *testing.T) {
 // Issue 78: three lines are logged at every padding.
 func TestNoLogOnTheWayOfAnID(t *testing.T) {
 	var log testkit.Recorder
-	take(t, open(t, cached.Config{Logger: log.Logger()}), 1_000_000)
+	take(t, open(t, cached.Config{Layout: bitsalloc.Default(), Logger: log.Logger()}), 1_000_000)
 	if lines := log.Read(); len(lines) != 1 || !strings.Contains(lines[0], "worker ID assigned") {
 		t.Errorf("New and IDs log %q, want the worker ID alone", lines)
 	}

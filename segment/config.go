@@ -61,7 +61,8 @@ type Config struct {
 	// Timeout bounds each call of a source; zero: 5 s.
 	Timeout time.Duration
 
-	// Logger gets a record when a source stops answering, and when it answers again; nil: no log.
+	// Logger gets a record when a source stops answering, and when it answers again; nil:
+	// slog.Default(). slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 	// Trace holds funcs that are called for rare events.
 	Trace Trace
@@ -81,9 +82,7 @@ func (cfg Config) resolve() (Config, error) {
 	cfg.RangeLasts = cmp.Or(cfg.RangeLasts, 15*time.Minute)
 	cfg.Ahead = cmp.Or(cfg.Ahead, 1)
 	cfg.Timeout = cmp.Or(cfg.Timeout, 5*time.Second)
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	c := &check.Checker{}
 	c.Check(len(cfg.Name) >= 1 && len(cfg.Name) <= maxName, "Name", strconv.Quote(cfg.Name), "1 to %d bytes", maxName)
 	c.Check(cfg.Source != nil, "Source", "nil", "any, such as sqlassigner.SegmentSource")

@@ -3,7 +3,6 @@ package sqlassigner
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync/atomic"
 
 	"github.com/jmoiron/sqlx"
@@ -28,11 +27,10 @@ import (
 //
 // Any number of goroutines may use the assigner at once.
 func Leased(db *sqlx.DB, namespace string) assigner.Assigner {
-	cfg := Config{Logger: slog.Default()}
 	return &leased{
-		Assigner: assigner.Leased(LeaseStore(db, namespace, cfg), assigner.LeaseConfig{Logger: cfg.Logger}),
+		Assigner: assigner.Leased(LeaseStore(db, namespace, Config{}), assigner.LeaseConfig{}),
 		create: func(ctx context.Context) error {
-			_, err := Apply(ctx, db, cfg)
+			_, err := Apply(ctx, db, Config{})
 			return err
 		},
 	}

@@ -1,6 +1,7 @@
 package sqlassigner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -22,7 +23,7 @@ type Config struct {
 	// anyway.
 	LowerCase bool
 	// Logger receives a warning for each setting that AllowUndurable lets pass, and a record at
-	// debug level for each retry. Nil: none are logged.
+	// debug level for each retry. Nil: slog.Default().
 	Logger *slog.Logger
 }
 
@@ -44,9 +45,7 @@ func newStore(db *sqlx.DB, cfg Config, wrong error, group ...table) *store {
 	if db == nil {
 		return &store{err: errors.Join(errors.New("sqlassigner: no database handle (nil)"), wrong)}
 	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	d, err := dialectOf(db.DriverName(), cfg.Logger)
 	if err != nil {
 		return &store{err: errors.Join(err, wrong)}

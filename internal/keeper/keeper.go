@@ -67,8 +67,9 @@ type Hooks struct {
 // New.
 type Keeper struct {
 	Settings
-	Alloc *bitsalloc.Allocator
-	hooks Hooks
+	Alloc   *bitsalloc.Allocator
+	hooks   Hooks
+	leftOut bool // the Layout, which is the default then
 
 	current atomic.Pointer[Grant] // nil while no grant may be used
 	latest  atomic.Pointer[Grant] // the last value of current that was not nil
@@ -112,6 +113,7 @@ func (k *Keeper) Start(ctx context.Context, hooks Hooks) error {
 		return fmt.Errorf("%s: no worker ID: %w", k.Package, err)
 	}
 	k.succeeded(false)
+	k.announceLayout()
 	background, cancel := context.WithCancel(context.Background())
 	k.cancel = cancel
 	k.ran.Go(func() { k.run(background) })

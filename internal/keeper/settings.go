@@ -46,16 +46,17 @@ type Trace struct {
 // nil if the layout or the epoch is wrong. Without mistakes the caller goes on with Start.
 func New(s Settings) (*Keeper, *check.Checker) {
 	c := &check.Checker{}
+	k := &Keeper{wake: make(chan struct{}, 1), leftOut: s.Layout == bitsalloc.Layout{}}
 	s.Layout = cmp.Or(s.Layout, bitsalloc.Default())
 	s.Layout.Unit = cmp.Or(s.Layout.Unit, time.Second)
 	s.Epoch = cmp.Or(s.Epoch, bitsalloc.DefaultEpoch())
 	s.AssignTimeout = cmp.Or(s.AssignTimeout, 10*time.Second)
 	s.StartTimeout = cmp.Or(s.StartTimeout, max(30*time.Second, 2*s.Layout.Unit))
-	s.Logger = cmp.Or(s.Logger, slog.New(slog.DiscardHandler))
+	s.Logger = cmp.Or(s.Logger, slog.Default())
 	if s.Now == nil {
 		s.Now = time.Now
 	}
-	k := &Keeper{Settings: s, wake: make(chan struct{}, 1)}
+	k.Settings = s
 	c.Check(s.Assigner != nil, "Assigner", "nil", "an assigner such as sqlassigner.Leased, assigner.Leased on another "+
 		"store, or without a store assigner.Static; no worker ID is safe by default")
 	if v, ok := s.Assigner.(interface{ Validate() error }); ok {

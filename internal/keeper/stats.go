@@ -28,6 +28,17 @@ func (k *Keeper) Window() (left, lasts time.Duration) {
 // longLead is how far ID time may be ahead of the clock before the Keeper warns.
 const longLead = 10 * time.Minute
 
+// announceLayout warns of a layout that was left out: it must stay as it is once there are IDs.
+func (k *Keeper) announceLayout() {
+	if !k.leftOut {
+		return
+	}
+	d := k.domain()
+	k.Logger.Warn("the Layout was left out, and cannot change later", "layout", d.Layout.String(),
+		"ids_per_second", int64(time.Second/d.Layout.Unit)*(k.Alloc.MaxSequence()+1), "ends", k.Alloc.Expires().Format(time.DateOnly), "worker_ids", d.MaxWorkerID()+1,
+		"remedy", "write one down: bitsalloc.Recommended() for leased worker IDs, or bitsalloc.Default() to keep this one")
+}
+
 // announceStart warns when the first unit of a new lease is ahead of the clock by more than 3 s and
 // three units, which a few restarts within a unit may use up.
 func (k *Keeper) announceStart(g *Grant) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // eachMistake makes one mistake in each field that the packages share, and four at once: none hides
@@ -116,7 +118,15 @@ func (s *suite) defaults(t *testing.T) {
 	if err := s.Validate(c); err != nil {
 		t.Error(err)
 	}
+	var log testkit.Recorder
+	before := slog.Default()
+	slog.SetDefault(log.TextLogger())
 	g := s.openWith(t, c)
+	slog.SetDefault(before)
+	want := `level=WARN msg="the Layout was left out, and cannot change later" layout=28/5/17/13@1s ids_per_second=8192 ends=2034-07-04 worker_ids=131072 remedy=`
+	if lines := log.Read(); len(lines) < 2 || !strings.HasPrefix(lines[len(lines)-1], want) {
+		t.Errorf("logged by default: %q, want the worker ID, and %s", lines, want)
+	}
 	if timeout != 10*time.Second {
 		t.Errorf("AssignTimeout: %v, want 10s", timeout)
 	}

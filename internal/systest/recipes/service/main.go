@@ -34,7 +34,6 @@ func run() error {
 	ids, err := cached.NewContext(ctx, cached.Config{
 		Assigner: sqlassigner.Leased(db, "orders"),
 		Layout:   bitsalloc.Recommended(),
-		Logger:   slog.Default(),
 	})
 	if err != nil {
 		return err
