@@ -174,7 +174,7 @@ type FieldError struct {
 
 func (e *FieldError) Error() string {
 	if e.Allowed == "" {
-		return e.Reason.Error()
+		return fmt.Sprint(e.Reason)
 	}
 	return fmt.Sprintf("%v: %s %s, allowed: %s", e.Reason, e.Field, e.Given, e.Allowed)
 }

@@ -113,3 +113,11 @@ func TestNegativeIDsAreNotWritten(t *testing.T) {
 		t.Errorf("String = %q, want -1", got)
 	}
 }
+
+func TestZeroErrorsPrint(t *testing.T) {
+	for _, err := range []error{new(uidring.FieldError), new(uidring.InvalidError)} {
+		if err.Error() == "" {
+			t.Errorf("%T prints nothing", err)
+		}
+	}
+}

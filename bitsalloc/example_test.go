@@ -40,9 +40,13 @@ func ExampleAllocator_Parse() {
 	fmt.Println("worker", fields.WorkerID, "at", fields.Time)
 	text, err := json.Marshal(fields)
 	fmt.Println(string(text), err)
+	var read bitsalloc.Fields
+	err = json.Unmarshal(text, &read)
+	fmt.Println(read == fields, err)
 	// Output:
 	// worker 21 at 2019-05-02 15:26:39 +0000 UTC
-	// {"UID":"3200169789968523265","timestamp":"2019-05-02T15:26:39Z","datacenterId":"0","workerId":"21","sequence":"1"} <nil>
+	// {"UID":"3200169789968523265","timestamp":"2019-05-02T15:26:39Z","delta":"93137199","datacenterId":"0","workerId":"21","sequence":"1"} <nil>
+	// true <nil>
 }
 
 // The rows of one day, by their IDs alone.

@@ -6,12 +6,12 @@ import (
 )
 
 // Fields is a parsed ID. [Allocator.Parse] returns it. Its JSON has the keys that Baidu's
-// UidGenerator uses for parsed IDs, and datacenterId. All values are strings. The timestamp is RFC
-// 3339 with its zone.
+// UidGenerator uses for parsed IDs, delta and datacenterId. All values are strings. The timestamp
+// is RFC 3339 with its zone.
 type Fields struct {
 	ID           int64     `json:"UID,string"`          // the argument of Parse
 	Time         time.Time `json:"timestamp"`           // when Delta begins, in UTC
-	Delta        int64     `json:"-"`                   // units since the epoch
+	Delta        int64     `json:"delta,string"`        // units since the epoch
 	DatacenterID int64     `json:"datacenterId,string"` // 0 when the layout has no such field
 	WorkerID     int64     `json:"workerId,string"`     // 0 when the layout has no such field
 	Sequence     int64     `json:"sequence,string"`     // number of the ID within its worker ID and unit

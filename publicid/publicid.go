@@ -55,10 +55,14 @@ const (
 	idSyntax   = "13 characters of 0-9 and A-Z but U"
 )
 
+// noKey is the text of the zero Masker, and its mistake.
+const noKey = "the Masker was not made with publicid.New"
+
 var kinds = regexp.MustCompile(`^[a-z]([a-z0-9_]{0,61}[a-z0-9])?$`)
 
 // A Masker masks the IDs of one kind, and writes and reads their texts. Its methods may be called
-// by several goroutines at once. It prints without its keys.
+// by several goroutines at once. It prints without its keys. Make one with [New] or [NewUnmasked]:
+// the zero Masker has no key, and gives and reads no face, so that it shows no ID.
 type Masker struct {
 	kind    string
 	number  int                  // of the first key
@@ -118,17 +122,23 @@ func NewUnmasked(kind string) (*Masker, error) {
 
 // Mask returns the face of an ID as a number, masked with the first key. Numbers, unlike texts, do
 // not tell their key: after a rotation Unmask returns other IDs. A negative number, which is no ID,
-// stays as it is.
+// stays as it is. The zero Masker returns -1.
 func (m *Masker) Mask(id uidring.ID) uidring.ID {
-	if m.first == nil || id < 0 {
+	switch {
+	case m.kind == "":
+		return -1
+	case m.first == nil || id < 0:
 		return id
 	}
 	return m.first.mask(id)
 }
 
-// Unmask returns the ID whose face Mask returns.
+// Unmask returns the ID whose face Mask returns. The zero Masker returns -1.
 func (m *Masker) Unmask(face uidring.ID) uidring.ID {
-	if m.first == nil || face < 0 {
+	switch {
+	case m.kind == "":
+		return -1
+	case m.first == nil || face < 0:
 		return face
 	}
 	return m.first.unmask(face)
@@ -136,8 +146,11 @@ func (m *Masker) Unmask(face uidring.ID) uidring.ID {
 
 // Text returns the face of an ID as a text: the kind, an underscore, the number of the first key,
 // and the masked ID in 13 characters of [uidring.ID.Base32]. [Masker.Parse] refuses the text of a
-// negative number.
+// negative number, and the text of the zero Masker, which has no ID in it.
 func (m *Masker) Text(id uidring.ID) string {
+	if m.kind == "" {
+		return noKey
+	}
 	text := make([]byte, 0, 80)
 	text = append(append(text, m.kind...), '_')
 	if m.first != nil {
@@ -151,6 +164,9 @@ func (m *Masker) Text(id uidring.ID) string {
 // another length gives [uidring.ErrSyntax]; digits above the largest ID give [uidring.ErrRange].
 // All errors are of type [*uidring.InvalidError], with the kind as Form.
 func (m *Masker) Parse(text string) (uidring.ID, error) {
+	if m.kind == "" {
+		return 0, m.invalid(uidring.ErrSyntax, text, noKey)
+	}
 	end := strings.LastIndexByte(text, '_')
 	if end != len(m.kind) || text[:end] != m.kind {
 		return 0, m.invalid(uidring.ErrSyntax, text, "another kind")

@@ -221,3 +221,14 @@ func TestNoAllocation(t *testing.T) {
 		}
 	}
 }
+
+func TestZeroMaskerShowsNoID(t *testing.T) {
+	var zero publicid.Masker
+	text := zero.Text(176636547297255431)
+	_, err := zero.Parse(text)
+	_, errUnmasked := zero.Parse("_" + uidring.ID(176636547297255431).Base32())
+	if id := zero.Mask(5); id != -1 || zero.Unmask(5) != -1 || strings.Contains(text, "04WWA") ||
+		!errors.Is(err, uidring.ErrSyntax) || !errors.Is(errUnmasked, uidring.ErrSyntax) || !strings.Contains(err.Error(), "publicid.New") {
+		t.Errorf("Mask = %d, Text = %q, Parse = %v and %v, want no ID, and the way out", id, text, err, errUnmasked)
+	}
+}
