@@ -92,7 +92,8 @@ type Config struct {
 type Trace struct {
 	// Padded is called after a padding pass, with the number of blocks that it put, at least one.
 	Padded func(blocks int)
-	// TakeRejected is called when a method that issues IDs returns an error other than ErrClosed.
+	// TakeRejected is called when a method that issues IDs returns an error other than ErrClosed,
+	// but not for the errors of calls that it makes itself.
 	TakeRejected func(err error)
 	// LeaseAssigned is called when the generator has taken a worker ID: in New, and after a loss.
 	LeaseAssigned func(assigner.Grant)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,9 +62,20 @@ func TestNewWaitsForMaxAheadWithUnfencedReusedWorkerID(t *testing.T) {
 			if g, err := cached.NewContext(ctx, cfg); g != nil || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 0 {
 				t.Errorf("MaxAhead %v: NewContext = %v, %v, want the end of its context at once", ahead, g, err)
 			}
+			cfg.StartTimeout /= 4
+			if g, err := cached.New(cfg); g != nil || err == nil || !strings.Contains(err.Error(), "raise StartTimeout") || time.Since(began) > 0 {
+				t.Errorf("MaxAhead %v: New = %v, %v, want the end of StartTimeout at once", ahead, g, err)
+			}
+			cfg.StartTimeout *= 4
+			var log testkit.Recorder
+			cfg.Logger = log.Logger()
 			var g *cached.Generator
 			if d := gentest.Elapsed(func() { g = open(t, cfg) }); d != ahead.Truncate(time.Second) {
 				t.Errorf("MaxAhead %v: New took %v, want whole units", ahead, d)
+			}
+			waits := slices.ContainsFunc(log.Read(), func(line string) bool { return strings.HasPrefix(line, "WARN waiting for the first unit") })
+			if waits != (ahead > time.Second) {
+				t.Errorf("MaxAhead %v: the wait is logged: %t", ahead, waits)
 			}
 			if id, err := g.Next(); err != nil || id <= last {
 				t.Errorf("MaxAhead %v: Next = %d, %v, want an ID above %d", ahead, id, err, last)

@@ -94,7 +94,8 @@ type Config struct {
 // func, under no lock, and waits for it. Several goroutines may call a func at once. A panic in a
 // func is recovered and logged.
 type Trace struct {
-	// TakeRejected is called when a method that issues IDs returns an error other than ErrClosed.
+	// TakeRejected is called when a method that issues IDs returns an error other than ErrClosed,
+	// but not for the errors of calls that it makes itself.
 	TakeRejected func(err error)
 	// LeaseAssigned is called when the generator has taken a worker ID: in New, and after a loss.
 	LeaseAssigned func(assigner.Grant)

@@ -92,6 +92,8 @@ type Keeper struct {
 	// For Stats: renewals that succeeded, calls to the store that failed, and errors of takes.
 	Renewals, Failures, Rejections atomic.Int64
 
+	tracing atomic.Int64 // calls of Trace.TakeRejected under way
+
 	lastErr atomic.Pointer[error] // the error of the last call to the store; nil if it succeeded
 
 	want atomic.Int64 // the highest delta that Extend asked for since the last renewal; 0: none

@@ -2,6 +2,8 @@ package keeper
 
 import (
 	"errors"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/uidring/uidring"
@@ -75,7 +77,31 @@ func (k *Keeper) announce(g *Grant) {
 func (k *Keeper) Rejected(err error) error {
 	if err != nil && !errors.Is(err, uidring.ErrClosed) {
 		k.Rejections.Add(1)
-		generator.Report(k.Logger, "TakeRejected", k.Trace.TakeRejected, err)
+		k.traceRejected(err)
 	}
 	return err
+}
+
+// traceRejected calls the user's func, unless that func is its caller: a func that takes an ID
+// would call itself until the stack ends.
+func (k *Keeper) traceRejected(err error) {
+	if k.Trace.TakeRejected == nil || k.tracing.Load() > 0 && nested() {
+		return
+	}
+	k.tracing.Add(1)
+	defer k.tracing.Add(-1)
+	generator.Report(k.Logger, "TakeRejected", k.Trace.TakeRejected, err)
+}
+
+// nested reports whether a call of traceRejected has called traceRejected.
+func nested() bool {
+	pcs := make([]uintptr, 256)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // without nested and its caller
+	for more := true; more; {
+		var frame runtime.Frame
+		if frame, more = frames.Next(); strings.HasSuffix(frame.Function, "keeper.(*Keeper).traceRejected") {
+			return true
+		}
+	}
+	return false
 }
