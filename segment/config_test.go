@@ -76,10 +76,10 @@ func TestNumbersConfigs(t *testing.T) {
 		cfg  segment.NumbersConfig
 		want []string
 	}{
-		{segment.NumbersConfig{Config: good}, nil},
-		{segment.NumbersConfig{Config: segment.Config{Name: long.Name, Source: good.Source}, Period: segment.Forever, Width: 19}, nil},
-		{segment.NumbersConfig{Config: good, Period: -1, Width: -1}, []string{"Period -1, allowed: Daily, Monthly, Yearly, Forever", "Width -1, allowed: 0 to 19"}},
-		{segment.NumbersConfig{Config: long, Period: 4, Width: 20},
+		{segment.NumbersConfig{Counter: good}, nil},
+		{segment.NumbersConfig{Counter: segment.Config{Name: long.Name, Source: good.Source}, Period: segment.Forever, Width: 19}, nil},
+		{segment.NumbersConfig{Counter: good, Period: -1, Width: -1}, []string{"Period -1, allowed: Daily, Monthly, Yearly, Forever", "Width -1, allowed: 0 to 19"}},
+		{segment.NumbersConfig{Counter: long, Period: 4, Width: 20},
 			[]string{"Step -1, allowed: 1 to 1099511627776", "Period 4, allowed: Daily, Monthly, Yearly, Forever",
 				`Name "` + long.Name + `", allowed: up to 119 bytes, unless Period is Forever`, "Width 20, allowed: 0 to 19"}},
 	} {

@@ -44,7 +44,7 @@ func ExampleNumbers() {
 	defer remove()
 	now := time.Date(2026, time.November, 22, 23, 59, 0, 0, time.UTC)
 	numbers, err := segment.NewNumbers(segment.NumbersConfig{
-		Config:    segment.Config{Name: "orders", Source: source, Step: 20, MaxStep: 200},
+		Counter:   segment.Config{Name: "orders", Source: source, Step: 20, MaxStep: 200},
 		Prefix:    "ORD-",
 		Separator: "-",
 		Width:     6,

@@ -498,7 +498,7 @@ func TestSourcesThatDoNotFitAreRefused(t *testing.T) {
 			if _, err := segment.New(cfg); !errors.Is(err, segment.ErrInvalidRange) {
 				t.Errorf("New: %v, want ErrInvalidRange", err)
 			}
-			n, err := segment.NewNumbers(segment.NumbersConfig{Config: cfg})
+			n, err := segment.NewNumbers(segment.NumbersConfig{Counter: cfg})
 			testkit.Close(t, n, err)
 			for range 2 {
 				if text, err := n.Next(t.Context()); !errors.Is(err, segment.ErrInvalidRange) {

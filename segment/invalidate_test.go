@@ -100,7 +100,7 @@ func TestInvalidateWhileGoroutinesTakeIDs(t *testing.T) {
 
 func TestNumbersInvalidate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: "a", Source: new(scripted), Step: 10, MaxStep: 10}})
+		n, err := segment.NewNumbers(segment.NumbersConfig{Counter: segment.Config{Name: "a", Source: new(scripted), Step: 10, MaxStep: 10}})
 		testkit.Must(t, err)
 		defer n.Close()
 		n.Invalidate() // there is no generator yet

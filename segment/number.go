@@ -29,12 +29,12 @@ func (p Period) layout() string {
 
 // A NumbersConfig says how to make Numbers.
 type NumbersConfig struct {
-	// Config makes the generator of each period. Its Name is followed by a hyphen and the date:
+	// Counter makes the generator of each period. Its Name is followed by a hyphen and the date:
 	// orders-20261122. Give no other counter of the store a name of this form, such as orders-2026
 	// beside yearly orders: both would take their numbers from one counter. Small ranges lose few
 	// numbers when a process ends, and keep the numbers of several processes closer to the order of
 	// time.
-	Config
+	Counter Config
 	// Period is the time after which the numbers begin at 1 again; zero: Daily.
 	Period Period
 	// Location is the time zone in which days, months and years begin; nil: UTC. All processes must
@@ -67,11 +67,11 @@ func (cfg NumbersConfig) resolve() (NumbersConfig, error) {
 	c.Check(cfg.Period >= Daily && cfg.Period <= Forever, "Period", cfg.Period, "Daily, Monthly, Yearly, Forever")
 	if cfg.Period != Forever { // the name of the counter has a date
 		const suffix = len("-20060102")
-		c.Check(len(cfg.Name) <= maxName-suffix, "Name", strconv.Quote(cfg.Name), "up to %d bytes, unless Period is Forever", maxName-suffix)
+		c.Check(len(cfg.Counter.Name) <= maxName-suffix, "Name", strconv.Quote(cfg.Counter.Name), "up to %d bytes, unless Period is Forever", maxName-suffix)
 	}
 	c.Check(cfg.Width >= 0 && cfg.Width <= 19, "Width", cfg.Width, "0 to 19")
 	var err error
-	cfg.Config, err = cfg.Config.resolve()
+	cfg.Counter, err = cfg.Counter.resolve()
 	return cfg, errors.Join(err, c.Err())
 }
 
@@ -151,7 +151,7 @@ func (n *Numbers) generator() (*Generator, string, error) {
 	if n.current != nil && n.date == date {
 		return n.current, date, nil
 	}
-	cfg := n.cfg.Config
+	cfg := n.cfg.Counter
 	if date != "" {
 		cfg.Name += "-" + date
 	}

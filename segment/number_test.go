@@ -46,7 +46,7 @@ func TestNumbersBeginAgainWithEachPeriod(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var now time.Time
 			source := new(scripted)
-			tt.cfg.Config = segment.Config{Name: "orders", Source: source}
+			tt.cfg.Counter = segment.Config{Name: "orders", Source: source}
 			tt.cfg.Now = func() time.Time { return now }
 			n, err := segment.NewNumbers(tt.cfg)
 			testkit.Close(t, n, err)
@@ -79,7 +79,7 @@ func TestNumbersInOutages(t *testing.T) {
 			}
 			return ctx.Err()
 		}}
-		n, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: "a", Source: source, Timeout: 5 * time.Second,
+		n, err := segment.NewNumbers(segment.NumbersConfig{Counter: segment.Config{Name: "a", Source: source, Timeout: 5 * time.Second,
 			Step: 1, MaxStep: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))}}) // synctest begins at midnight in UTC
 		testkit.Must(t, err)
 		issued := func(want string) {
@@ -133,7 +133,7 @@ func TestNumbersCloseWaitsForTheSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hung := map[string]chan struct{}{"a-20000101": make(chan struct{}), "a-20000102": make(chan struct{})}
 		var calls, ended atomic.Int64
-		n, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: "a", Timeout: time.Hour,
+		n, err := segment.NewNumbers(segment.NumbersConfig{Counter: segment.Config{Name: "a", Timeout: time.Hour,
 			Source: &scripted{before: func(_ context.Context, name string, _ int64) error {
 				if calls.Add(1) > 1 {
 					<-hung[name]
@@ -172,7 +172,7 @@ func TestNumbersCloseWaitsForTheSource(t *testing.T) {
 func TestNumbersAreUniqueOverMidnight(t *testing.T) {
 	var mu sync.Mutex
 	calls := 0
-	n, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: "a", Source: new(scripted), Step: 7},
+	n, err := segment.NewNumbers(segment.NumbersConfig{Counter: segment.Config{Name: "a", Source: new(scripted), Step: 7},
 		Now: func() time.Time {
 			mu.Lock()
 			defer mu.Unlock()
@@ -218,7 +218,7 @@ func TestNumbersAreUniqueOverMidnight(t *testing.T) {
 // Close may come beside a call; the race detector watches.
 func TestNumbersCloseBesideNext(t *testing.T) {
 	for range 100 {
-		n, err := segment.NewNumbers(segment.NumbersConfig{Config: segment.Config{Name: "a", Source: new(scripted)}})
+		n, err := segment.NewNumbers(segment.NumbersConfig{Counter: segment.Config{Name: "a", Source: new(scripted)}})
 		testkit.Close(t, n, err)
 		testkit.Together(2, func(i int) {
 			if i == 0 {
