@@ -64,7 +64,7 @@ type Config struct {
 	MaxStaleness time.Duration
 	// MaxAhead is how far the time in an ID may run ahead of the clock, at least one unit, rounded
 	// down to whole units; beyond it callers get ErrTooFarAhead. The clock is the one read when the
-	// worker ID was taken, carried on by the monotonic clock. Zero: unbounded.
+	// worker ID was taken, carried on by the monotonic clock. Zero and negative: unbounded.
 	//
 	// MaxAhead also accepts an unfenced worker ID that comes back after a restart. New then waits
 	// for MaxAhead, to begin after the last ID of an earlier process, unless AllowReuse is set. The
@@ -117,6 +117,7 @@ func (cfg Config) Validate() error {
 
 // resolve fills in the defaults, and returns a Keeper that has not been started and all mistakes.
 func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
+	cfg.MaxAhead = max(cfg.MaxAhead, 0) // both are unbounded
 	cfg.BoostPower = cmp.Or(cfg.BoostPower, 3)
 	cfg.PaddingFactor = cmp.Or(cfg.PaddingFactor, 50)
 	k, c := keeper.New(keeper.Settings{
@@ -147,7 +148,7 @@ func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 	cfg.MaxStaleness = cmp.Or(cfg.MaxStaleness, 2*max(time.Second, unit))
 	c.Check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*unit, "MaxStaleness", cfg.MaxStaleness,
 		"negative (unbounded), 0 (the default) or at least two units, %v", 2*unit)
-	c.Check(cfg.MaxAhead == 0 || cfg.MaxAhead >= unit, "MaxAhead", cfg.MaxAhead, "0 (unbounded) or at least the unit, %v", unit)
+	c.Check(cfg.MaxAhead == 0 || cfg.MaxAhead >= unit, "MaxAhead", cfg.MaxAhead, "negative or 0 (unbounded) or at least the unit, %v", unit)
 	cfg.MaxAhead = cfg.MaxAhead.Truncate(unit)
 	k.MaxAhead = math.MaxInt64
 	if cfg.MaxAhead > 0 {

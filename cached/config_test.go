@@ -23,8 +23,7 @@ func TestEachMistakeIsNamed(t *testing.T) {
 		"PaddingFactor -1, allowed: 1 to 99":                                                                  {PaddingFactor: -1},
 		"ScheduleInterval 60ns, allowed: 0 (off) or at least 1ms, such as 60 * time.Second":                   {ScheduleInterval: 60},
 		"MaxStaleness 1.999999999s, allowed: negative (unbounded), 0 (the default) or at least two units, 2s": {MaxStaleness: 2*time.Second - 1},
-		"MaxAhead 999.999999ms, allowed: 0 (unbounded) or at least the unit, 1s":                              {MaxAhead: time.Second - 1},
-		"MaxAhead -1ns, allowed: 0 (unbounded) or at least the unit, 1s":                                      {MaxAhead: -1},
+		"MaxAhead 999.999999ms, allowed: negative or 0 (unbounded) or at least the unit, 1s":                  {MaxAhead: time.Second - 1},
 		"OnEmpty 2, allowed: PadInline, Reject":                                                               {OnEmpty: 2},
 		"MaxStaleness 1ns, allowed: negative (unbounded), 0 (the default) or at least two units, 2m0s":        {Layout: bitsalloc.Layout{DeltaBits: 28, Unit: time.Minute}, MaxStaleness: 1},
 		"OnEmpty -1, allowed: PadInline, Reject":                                                              {OnEmpty: -1},
@@ -39,7 +38,7 @@ func TestEachMistakeIsNamed(t *testing.T) {
 func TestValuesAtTheirBordersAreAccepted(t *testing.T) {
 	for _, cfg := range []cached.Config{
 		{BoostPower: 1}, {BoostPower: 8}, {PaddingFactor: 1}, {PaddingFactor: 99}, {MaxStaleness: 2 * time.Second}, {MaxStaleness: -1},
-		{MaxAhead: time.Second}, {ScheduleInterval: time.Millisecond},
+		{MaxAhead: time.Second}, {MaxAhead: -1}, {ScheduleInterval: time.Millisecond},
 	} {
 		cfg.Layout, cfg.Assigner = narrow(), &fakeassigner.Assigner{OnAssign: fresh}
 		next(t, open(t, cfg))

@@ -58,7 +58,7 @@ func ExampleAll_segment() {
 	// Output:
 	// uidring_segment_remaining_ids: IDs of all sources that are ready now.
 	// uidring_segment_issued_ids_total: IDs returned to callers, and IDs reserved by lanes.
-	// uidring_segment_dropped_ids_total: IDs dropped by Close and Invalidate.
+	// uidring_segment_retired_ids_total: IDs dropped by Close and Invalidate.
 	// uidring_segment_fetches_total: Ranges fetched.
 	// uidring_segment_fetch_failures_total: Calls of sources that failed.
 	// uidring_segment_rejected_takes_total: Errors that callers got in place of an ID, without those after Close.

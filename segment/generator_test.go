@@ -308,7 +308,7 @@ func TestStatsBesideCloseCountNoDroppedIDAsIssued(t *testing.T) {
 		for g.Stats().Remaining < 65 {
 		}
 		go g.Close()
-		for s := g.Stats(); s.Dropped < 65; s = g.Stats() {
+		for s := g.Stats(); s.Retired < 65; s = g.Stats() {
 			if s.Issued != 0 {
 				t.Fatalf("Stats %+v: no ID was issued", s)
 			}
@@ -644,7 +644,7 @@ func TestCloseDuringACallOfTheSource(t *testing.T) {
 			take(t, g, 3)
 			testkit.Must(t, g.Close())
 			fetches := map[bool]int64{true: 1, false: 2}[fails]
-			if s := g.Stats(); s.Fetches != fetches || s.FetchFailures != 0 || s.Issued != 3 || s.Dropped != 10*fetches-3 || s.Remaining != 0 {
+			if s := g.Stats(); s.Fetches != fetches || s.FetchFailures != 0 || s.Issued != 3 || s.Retired != 10*fetches-3 || s.Remaining != 0 {
 				t.Errorf("Stats %+v, want %d ranges with 3 IDs issued and the rest dropped", s, fetches)
 			}
 		})

@@ -34,7 +34,7 @@ func TestInvalidateDropsWhatACopyMayHave(t *testing.T) {
 		take(t, g, 1) // begins the second range
 		synctest.Wait()
 		g.Invalidate()
-		if s := g.Stats(); s.Issued != 11 || s.Dropped != 9 || s.Remaining != 0 {
+		if s := g.Stats(); s.Issued != 11 || s.Retired != 9 || s.Remaining != 0 {
 			t.Errorf("Stats %+v, want 11 IDs issued and 9 dropped", s)
 		}
 		if id, err := l.Next(); id != 0 || err == nil {

@@ -4,7 +4,7 @@ package segment
 type Stats struct {
 	Remaining     int64 // IDs of all sources that are ready now
 	Issued        int64 // IDs returned, and IDs reserved by lanes
-	Dropped       int64 // IDs dropped by Close and Invalidate, without a range that was being fetched
+	Retired       int64 // IDs dropped by Close and Invalidate, without a range that was being fetched
 	Fetches       int64 // ranges fetched
 	FetchFailures int64 // calls of sources that failed
 	RejectedTakes int64 // errors returned by methods that issue IDs, except ErrClosed
@@ -31,7 +31,7 @@ func (g *Generator) Stats() Stats {
 		}
 		s.Remaining += part.Remaining
 		s.Issued += int64(counts.Issued)
-		s.Dropped += int64(counts.Retired)
+		s.Retired += int64(counts.Retired)
 		s.Fetches += p.fetches.Load()
 		s.FetchFailures += p.fails.Load()
 		s.Sources = append(s.Sources, part)
