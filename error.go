@@ -163,6 +163,11 @@ func excerpt(given string) string {
 	return strings.Clone(given)
 }
 
+// A TakeRejectedInfo tells a generator's Trace.TakeRejected about an error.
+type TakeRejectedInfo struct {
+	Err error // as the caller gets it
+}
+
 // A FieldError is a mistake in the Config of package cached, defaultgen, segment or backdate, or in
 // an argument of package publicid.
 type FieldError struct {

@@ -117,6 +117,12 @@ type Grant struct {
 	Namespace    string        // of the worker ID, for the log; or ""
 }
 
+// A LeaseInfo tells a func of a generator's Trace about its lease.
+type LeaseInfo struct {
+	Grant Grant
+	Err   error // the reason, of LeaseLost and RenewFailed
+}
+
 // Unlimited is the Limit of a grant without a fence.
 const Unlimited int64 = math.MaxInt64
 

@@ -164,7 +164,7 @@ func soakCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
 func (s *soak) run(ctx context.Context, ids int64) (err error) {
 	var blocks atomic.Int64
 	cfg := cached.Config{Layout: bitsalloc.Default(), Assigner: assigner.Static(1), AllowReuse: true} // the IDs are not kept
-	cfg.Trace.Padded = func(n int) { blocks.Add(int64(n)) }
+	cfg.Trace.Padded = func(i cached.PaddedInfo) { blocks.Add(int64(i.Blocks)) }
 	gen, err := cached.NewContext(ctx, cfg)
 	if err != nil {
 		return err

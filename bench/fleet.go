@@ -200,8 +200,8 @@ func (f *fleet) startOnce(ctx context.Context, m *member) (err error) {
 		Layout:   fleetLayout,
 		Assigner: assigner.Leased(f.store(m.db), assigner.LeaseConfig{Window: f.window}),
 		Trace: defaultgen.Trace{
-			RenewFailed: func(err error) { f.fail(fmt.Errorf("renewal: %w", err)) },
-			LeaseLost:   func(_ int64, err error) { f.fail(err) },
+			RenewFailed: func(i assigner.LeaseInfo) { f.fail(fmt.Errorf("renewal: %w", i.Err)) },
+			LeaseLost:   func(i assigner.LeaseInfo) { f.fail(i.Err) },
 		},
 	})
 	return err

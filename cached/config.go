@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
@@ -90,22 +91,27 @@ type Config struct {
 // ring has ready causes no call. A panic in a func is recovered and logged; a func must not call
 // runtime.Goexit.
 type Trace struct {
-	// Padded is called after a padding pass, with the number of blocks that it put, at least one.
-	Padded func(blocks int)
+	// Padded is called after a padding pass that has put blocks.
+	Padded func(PaddedInfo)
 	// TakeRejected is called when a method that issues IDs returns an error other than ErrClosed,
 	// but not for the errors of calls that it makes itself.
-	TakeRejected func(err error)
+	TakeRejected func(uidring.TakeRejectedInfo)
 	// LeaseAssigned is called when the generator has taken a worker ID: in New, and after a loss.
-	LeaseAssigned func(assigner.Grant)
+	LeaseAssigned func(assigner.LeaseInfo)
 	// LeaseLost is called when the lease of the worker ID has ended. The generator takes another.
 	// Meanwhile it uses up a grant with a fence, unless the store may hand out the same deltas
 	// again.
-	LeaseLost func(workerID int64, err error)
+	LeaseLost func(assigner.LeaseInfo)
 	// RenewFailed is called when a call to the store of worker IDs failed. The generator retries.
-	RenewFailed func(err error)
+	RenewFailed func(assigner.LeaseInfo)
 	// LeaseKept is called when the store answers again after that, and the generator has kept its
 	// worker ID.
-	LeaseKept func(workerID int64)
+	LeaseKept func(assigner.LeaseInfo)
+}
+
+// A PaddedInfo tells Trace.Padded about a padding pass.
+type PaddedInfo struct {
+	Blocks int // put by the pass, at least one
 }
 
 // Validate checks a Config as [New] does, without taking a worker ID. It reports all mistakes

@@ -99,9 +99,9 @@ func drain(t testing.TB, g *cached.Generator) []int64 {
 
 // holdSecond returns a Trace.Padded that keeps the padding goroutine from padding, from its first
 // pass after New until gate is closed.
-func holdSecond(gate chan struct{}) func(int) {
+func holdSecond(gate chan struct{}) func(cached.PaddedInfo) {
 	var calls atomic.Int64
-	return func(int) {
+	return func(cached.PaddedInfo) {
 		if calls.Add(1) == 2 {
 			<-gate
 		}

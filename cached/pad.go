@@ -75,7 +75,7 @@ func (g *Generator) pass(limit int) (blocks int, err error) {
 	if blocks, err = g.put(limit); blocks > 0 {
 		g.path.Filled.Wake()
 		g.passes.Add(1)
-		generator.Report(g.keeper.Logger, "Padded", g.cfg.Trace.Padded, blocks)
+		generator.Report(g.keeper.Logger, "Padded", g.cfg.Trace.Padded, PaddedInfo{blocks})
 	}
 	return blocks, err
 }

@@ -36,7 +36,7 @@ func TestNoIDIsStalerThanMaxStaleness(t *testing.T) {
 		testkit.Bubble(t, row.name, func(t *testing.T) {
 			put := int64(0)
 			g := inBubble(t, cached.Config{Layout: row.layout, MaxStaleness: row.bound, Trace: cached.Trace{
-				Padded: func(blocks int) { put += int64(blocks) * 16 },
+				Padded: func(i cached.PaddedInfo) { put += int64(i.Blocks) * 16 },
 			}})
 			issued, last := int64(0), int64(0)
 			for end := time.Now().Add(row.hours * time.Hour); time.Now().Before(end); time.Sleep(row.every) {

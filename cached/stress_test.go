@@ -84,7 +84,7 @@ func stress(t *testing.T, cfg cached.Config, goroutines, n int, meanwhile func(*
 	var put atomic.Int64
 	size := int64(1) << cfg.Layout.SequenceBits
 	cfg.MaxStaleness = -1
-	cfg.Trace.Padded = func(blocks int) { put.Add(int64(blocks) * size) }
+	cfg.Trace.Padded = func(i cached.PaddedInfo) { put.Add(int64(i.Blocks) * size) }
 	c := &crowd{Generator: open(t, cfg)}
 	c.wants.Store(int64(n))
 	var wg sync.WaitGroup

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
@@ -96,18 +97,18 @@ type Config struct {
 type Trace struct {
 	// TakeRejected is called when a method that issues IDs returns an error other than ErrClosed,
 	// but not for the errors of calls that it makes itself.
-	TakeRejected func(err error)
+	TakeRejected func(uidring.TakeRejectedInfo)
 	// LeaseAssigned is called when the generator has taken a worker ID: in New, and after a loss.
-	LeaseAssigned func(assigner.Grant)
+	LeaseAssigned func(assigner.LeaseInfo)
 	// LeaseLost is called when the lease of the worker ID has ended. The generator takes another.
 	// Meanwhile it uses up a grant with a fence, unless the store may hand out the same deltas
 	// again.
-	LeaseLost func(workerID int64, err error)
+	LeaseLost func(assigner.LeaseInfo)
 	// RenewFailed is called when a call to the store of worker IDs failed. The generator retries.
-	RenewFailed func(err error)
+	RenewFailed func(assigner.LeaseInfo)
 	// LeaseKept is called when the store answers again after that, and the generator has kept its
 	// worker ID.
-	LeaseKept func(workerID int64)
+	LeaseKept func(assigner.LeaseInfo)
 }
 
 // Validate checks a Config as [New] does, without taking a worker ID. It reports all mistakes

@@ -49,7 +49,7 @@ func (k *Keeper) assign(ctx context.Context, count int) error {
 	k.Logger.Info("worker ID assigned", record...)
 	k.announceStart(next)
 	k.announce(next)
-	generator.Report(k.Logger, "LeaseAssigned", k.Trace.LeaseAssigned, next.Grant)
+	generator.Report(k.Logger, "LeaseAssigned", k.Trace.LeaseAssigned, assigner.LeaseInfo{Grant: next.Grant})
 	k.changed.Wake()
 	return nil
 }

@@ -177,7 +177,7 @@ func TestLogRecords(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		var log testkit.Recorder
 		s := r.settings()
-		s.Logger, s.Trace = log.TextLogger(), keeper.Trace{LeaseKept: func(int64) { panic("a mistake") }}
+		s.Logger, s.Trace = log.TextLogger(), keeper.Trace{LeaseKept: func(assigner.LeaseInfo) { panic("a mistake") }}
 		r.first = 1
 		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
 			if n == 1 {

@@ -332,11 +332,11 @@ func TestNoLeaseIsTakenBeforeTheOldOneHasEnded(t *testing.T) {
 func TestTakeRejectedMayTakeAnID(t *testing.T) {
 	var k *keeper.Keeper
 	calls := 0
-	k, _ = keeper.New(keeper.Settings{Trace: keeper.Trace{TakeRejected: func(err error) {
+	k, _ = keeper.New(keeper.Settings{Trace: keeper.Trace{TakeRejected: func(i uidring.TakeRejectedInfo) {
 		if calls++; calls > 10 {
 			t.Fatal("TakeRejected calls itself")
 		}
-		_ = k.Rejected(err)
+		_ = k.Rejected(i.Err)
 	}}})
 	for range 2 {
 		_ = k.Rejected(errors.New("down"))

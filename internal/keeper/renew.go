@@ -79,7 +79,5 @@ func (k *Keeper) lose(held *Grant, grant assigner.Grant, err error) {
 		k.hooks.Ended()
 	}
 	k.Logger.Error("worker ID lost", "worker", held.WorkerID, "error", err)
-	if k.Trace.LeaseLost != nil {
-		generator.Call(k.Logger, "Trace.LeaseLost", func() { k.Trace.LeaseLost(held.WorkerID, err) })
-	}
+	generator.Report(k.Logger, "LeaseLost", k.Trace.LeaseLost, assigner.LeaseInfo{Grant: held.Grant, Err: err})
 }

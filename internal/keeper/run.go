@@ -81,10 +81,10 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 func (k *Keeper) succeeded(kept bool) {
 	k.lastErr.Store(nil)
 	if k.reported == outage {
-		worker := k.latest.Load().WorkerID
-		k.Logger.Info("worker ID: the store answers again", "worker", worker)
+		grant := k.latest.Load().Grant
+		k.Logger.Info("worker ID: the store answers again", "worker", grant.WorkerID)
 		if kept {
-			generator.Report(k.Logger, "LeaseKept", k.Trace.LeaseKept, worker)
+			generator.Report(k.Logger, "LeaseKept", k.Trace.LeaseKept, assigner.LeaseInfo{Grant: grant})
 		}
 	}
 	k.delay, k.reported, k.short = 0, "", false
@@ -102,7 +102,7 @@ func (k *Keeper) failed(err error) {
 		}
 		k.Logger.Warn("worker ID: call to the store failed", record...)
 	}
-	generator.Report(k.Logger, "RenewFailed", k.Trace.RenewFailed, err)
+	generator.Report(k.Logger, "RenewFailed", k.Trace.RenewFailed, assigner.LeaseInfo{Grant: k.latest.Load().Grant, Err: err})
 	k.delay = nextDelay(k.delay)
 }
 

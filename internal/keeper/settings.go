@@ -35,11 +35,11 @@ type Settings struct {
 
 // Trace holds the user's funcs, nil or not.
 type Trace struct {
-	TakeRejected  func(err error)
-	LeaseAssigned func(assigner.Grant)
-	LeaseLost     func(workerID int64, err error)
-	RenewFailed   func(err error)
-	LeaseKept     func(workerID int64)
+	TakeRejected  func(uidring.TakeRejectedInfo)
+	LeaseAssigned func(assigner.LeaseInfo)
+	LeaseLost     func(assigner.LeaseInfo)
+	RenewFailed   func(assigner.LeaseInfo)
+	LeaseKept     func(assigner.LeaseInfo)
 }
 
 // New returns a Keeper with the defaults filled in, and a Checker with the mistakes in s. Alloc is

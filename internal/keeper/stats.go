@@ -90,7 +90,7 @@ func (k *Keeper) traceRejected(err error) {
 	}
 	k.tracing.Add(1)
 	defer k.tracing.Add(-1)
-	generator.Report(k.Logger, "TakeRejected", k.Trace.TakeRejected, err)
+	generator.Report(k.Logger, "TakeRejected", k.Trace.TakeRejected, uidring.TakeRejectedInfo{Err: err})
 }
 
 // nested reports whether a call of traceRejected has called traceRejected.

@@ -209,8 +209,8 @@ func (h *holder) config(a assigner.Assigner) cached.Config {
 		StartTimeout:  h.StartTimeout,
 		Now:           func() time.Time { return time.Now().Add(time.Duration(h.offset.Load())) },
 		Trace: cached.Trace{
-			LeaseLost:   func(_ int64, err error) { h.failed(inLost, err) },
-			RenewFailed: func(err error) { h.failed(inRenew, err) },
+			LeaseLost:   func(i assigner.LeaseInfo) { h.failed(inLost, i.Err) },
+			RenewFailed: func(i assigner.LeaseInfo) { h.failed(inRenew, i.Err) },
 		},
 	}
 }

@@ -186,8 +186,8 @@ func (s *suite) storeDown(t *testing.T) {
 		return fakeassigner.Raise(ctx, g, used, want)
 	}
 	g := s.open(t, keeper.Settings{Assigner: store, Trace: keeper.Trace{
-		TakeRejected: func(error) { rejected++ },
-		RenewFailed:  func(error) { failures++ },
+		TakeRejected: func(uidring.TakeRejectedInfo) { rejected++ },
+		RenewFailed:  func(assigner.LeaseInfo) { failures++ },
 	}})
 	first := next(t, g)
 	last, _ := s.usedUp(t, g, first)

@@ -31,21 +31,21 @@ type outage struct {
 func (c *StoreCalls) Trace() cached.Trace {
 	return cached.Trace{
 		RenewFailed:   c.set,
-		LeaseKept:     func(int64) { c.set(nil) },
-		LeaseAssigned: func(assigner.Grant) { c.set(nil) },
+		LeaseKept:     c.set,
+		LeaseAssigned: c.set,
 	}
 }
 
-func (c *StoreCalls) set(err error) {
+func (c *StoreCalls) set(i assigner.LeaseInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case err == nil:
+	case i.Err == nil:
 		c.now = outage{}
 	case c.now.err == nil:
-		c.now = outage{time.Now(), err}
+		c.now = outage{time.Now(), i.Err}
 	default:
-		c.now.err = err
+		c.now.err = i.Err
 	}
 }
 

@@ -123,12 +123,12 @@ func TestStoreCallsKnowAnOutage(t *testing.T) {
 			event func()
 			want  outage
 		}{
-			{func() { trace.LeaseAssigned(assigner.Grant{}) }, outage{}},
-			{func() { trace.RenewFailed(first) }, outage{began.Add(time.Second), first}},
-			{func() { trace.RenewFailed(second) }, outage{began.Add(time.Second), second}},
-			{func() { trace.LeaseKept(7) }, outage{}},
-			{func() { trace.RenewFailed(first) }, outage{began.Add(4 * time.Second), first}},
-			{func() { trace.LeaseAssigned(assigner.Grant{}) }, outage{}},
+			{func() { trace.LeaseAssigned(assigner.LeaseInfo{}) }, outage{}},
+			{func() { trace.RenewFailed(assigner.LeaseInfo{Err: first}) }, outage{began.Add(time.Second), first}},
+			{func() { trace.RenewFailed(assigner.LeaseInfo{Err: second}) }, outage{began.Add(time.Second), second}},
+			{func() { trace.LeaseKept(assigner.LeaseInfo{}) }, outage{}},
+			{func() { trace.RenewFailed(assigner.LeaseInfo{Err: first}) }, outage{began.Add(4 * time.Second), first}},
+			{func() { trace.LeaseAssigned(assigner.LeaseInfo{}) }, outage{}},
 		} {
 			step.event()
 			if got := c.outage(); !got.since.Equal(step.want.since) || got.err != step.want.err {
