@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 	"github.com/uidring/uidring/uidringtest"
 )
 
-// A generator has the methods that all generators have, and package client.
+// The methods of all generators and of package client, and the methods that some of them have.
 type generator interface {
 	Next() (int64, error)
 	NextContext(ctx context.Context) (int64, error)
@@ -25,25 +26,21 @@ type generator interface {
 	FillContext(ctx context.Context, dst []int64) (int, error)
 	Close() error
 }
-
 type reserver interface {
 	generator
 	Reserve(n int) (first int64, got int, err error)
 	ReserveContext(ctx context.Context, n int) (first int64, got int, err error)
 }
-
 type stating[Stats any] interface {
 	reserver
 	Invalidate()
 	Stats() Stats
 }
-
 type holder[Stats any] interface {
 	stating[Stats]
 	Parse(id int64) (bitsalloc.Fields, error)
 	WorkerID() int64
 }
-
 type validated interface{ Validate() error }
 
 var (
@@ -94,10 +91,8 @@ func TestPackagesShareTheirErrors(t *testing.T) {
 		uidring.ErrLeaseExhausted: {cached.ErrLeaseExhausted, defaultgen.ErrLeaseExhausted},
 		uidring.ErrTimeExhausted:  {cached.ErrTimeExhausted, defaultgen.ErrTimeExhausted},
 	} {
-		for i, err := range all {
-			if err != want {
-				t.Errorf("%d: %v, want %v", i, err, want)
-			}
+		if slices.ContainsFunc(all, func(err error) bool { return err != want }) {
+			t.Errorf("%v: %v", want, all)
 		}
 	}
 }
