@@ -9,6 +9,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/storecall"
 )
@@ -51,8 +52,9 @@ func (k *Keeper) first(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
+		wait, passes := time.Second, true // if ctx has ended: the store may answer the next start
 		if ctx.Err() == nil {
-			wait, passes := k.retry(err)
+			wait, passes = k.retry(err)
 			if passes && !tooLong(ctx, wait) {
 				cause = err
 				select {
@@ -65,8 +67,14 @@ func (k *Keeper) first(ctx context.Context) error {
 				err = fmt.Errorf("%w; the start ends before that passes, in %v", err, wait.Round(time.Second))
 			}
 		}
+		if cause != nil && !passes {
+			cause = past{cause}
+		}
 		if cause != nil { // ctx may have ended in the middle of a call, whose error does not mention cause
 			err = fmt.Errorf("%w; before that: %w", err, cause)
+		}
+		if _, says := uidring.RetryAfter(err); passes && !says {
+			err = generator.Passing{Err: err, After: wait}
 		}
 		if err = generator.Detach(err); ctx.Err() != nil {
 			err = fmt.Errorf("%w: %w", generator.Ended(ctx), err)
@@ -74,6 +82,11 @@ func (k *Keeper) first(ctx context.Context) error {
 		return err
 	}
 }
+
+// past is an error that has passed, so that it does not tell when to retry.
+type past struct{ error }
+
+func (p past) Is(target error) bool { return errors.Is(p.error, target) }
 
 // retry returns the time after which Start repeats a call that failed, and false for an error that
 // stays.

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
@@ -196,6 +197,9 @@ func TestStartFails(t *testing.T) {
 					if !errors.Is(err, want) {
 						t.Errorf("Start = %v, want %v in it", err, want)
 					}
+				}
+				if _, again := uidring.RetryAfter(err); again == errors.Is(err, leasestore.ErrNotDurable) {
+					t.Errorf("Start = %v, which passes: %t", err, again)
 				}
 				took := time.Since(r.start)
 				if err == nil || !strings.Contains(err.Error(), row.words) || strings.Contains(err.Error(), "%!") || took < row.after-2*time.Second || took > row.after {
