@@ -83,8 +83,9 @@ func (s *fleetServer) count(ctx context.Context, db *sqlx.DB) (map[string]int64,
 	return counters, rows.Err()
 }
 
-// cpu returns the CPU time of the server's processes on Linux, or 0: PostgreSQL has one for each
-// connection.
+// cpu returns the CPU time of the server's processes on Linux, or 0. PostgreSQL has a process for
+// each connection, of a single thread, whose time is known in nanoseconds: hundredths of a second
+// of a thousand processes would lose seconds.
 func (s *fleetServer) cpu() (total time.Duration) {
 	if s.pid == 0 {
 		return 0
@@ -97,17 +98,17 @@ func (s *fleetServer) cpu() (total time.Duration) {
 		if len(fields) < 15 {
 			continue
 		}
-		times := fields[11:13]
 		switch strconv.Itoa(s.pid) {
 		case filepath.Base(filepath.Dir(file)):
-			times = fields[11:15] // with the times of processes that have ended
-		case fields[1]: // its parent
-		default:
-			continue
-		}
-		for _, field := range times {
-			ticks, _ := strconv.ParseInt(field, 10, 64)
-			total += time.Duration(ticks) * 10 * time.Millisecond // Linux counts 100 a second for programs
+			for _, field := range fields[11:15] { // with the times of processes that have ended
+				ticks, _ := strconv.ParseInt(field, 10, 64)
+				total += time.Duration(ticks) * 10 * time.Millisecond // Linux counts 100 a second for programs
+			}
+		case fields[1]: // the parent
+			text, _ := os.ReadFile(filepath.Join(filepath.Dir(file), "schedstat"))
+			first, _, _ := strings.Cut(string(text), " ")
+			running, _ := strconv.ParseInt(first, 10, 64)
+			total += time.Duration(running)
 		}
 	}
 	return total
