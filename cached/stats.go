@@ -33,6 +33,10 @@ type Stats struct {
 	Expires   time.Time     // end of the delta field at the pace of the clock
 }
 
+// Snapshot returns s. With it, s and every struct that embeds it are a metrics.Stats of
+// github.com/uidring/uidring/metrics.
+func (s Stats) Snapshot() any { return s }
+
 // Stats returns a snapshot. It waits for a padding pass in progress. It does not delay callers of
 // Next while the ring has an ID; a caller that finds the ring empty may wait for it.
 func (g *Generator) Stats() Stats {

@@ -25,6 +25,10 @@ type Stats struct {
 	Expires   time.Time     // end of the delta field
 }
 
+// Snapshot returns s. With it, s and every struct that embeds it are a metrics.Stats of
+// github.com/uidring/uidring/metrics.
+func (s Stats) Snapshot() any { return s }
+
 // Stats returns a snapshot. It does not slow down callers of Next.
 func (g *Generator) Stats() Stats {
 	now, last, grant := g.keeper.Now(), g.unit.Load().delta, g.keeper.Latest()

@@ -19,9 +19,10 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// Stats is a snapshot of a generator of any kind.
+// Stats is the Stats of package cached, defaultgen or segment, or a struct that embeds one.
 type Stats interface {
-	cached.Stats | defaultgen.Stats | segment.Stats
+	// Snapshot returns the Stats of the package, also for the zero value.
+	Snapshot() any
 }
 
 // A Metric describes one number of a generator.
@@ -37,22 +38,24 @@ type Metric[S Stats] struct {
 }
 
 // All returns the metrics of the generators that have these Stats, in the order of their
-// documentation. cached has the metrics of defaultgen and more; segment has its own.
+// documentation. cached has the metrics of defaultgen and more; segment has its own. Stats of
+// another package have none.
 func All[S Stats]() []Metric[S] {
 	var none S
-	var all any
-	switch any(none).(type) {
+	switch none.Snapshot().(type) {
 	case cached.Stats:
-		all = append(leaseMetrics(func(s cached.Stats) cached.Stats { return s }), ringMetrics()...)
+		ring := func(s S) cached.Stats { return s.Snapshot().(cached.Stats) }
+		return append(leaseMetrics(ring), ringMetrics(ring)...)
 	case defaultgen.Stats:
-		all = leaseMetrics(func(s defaultgen.Stats) cached.Stats {
+		return leaseMetrics(func(of S) cached.Stats {
+			s := of.Snapshot().(defaultgen.Stats)
 			return cached.Stats{
 				WorkerID: s.WorkerID, DatacenterID: s.DatacenterID, Limit: s.Limit, Window: s.Window, WindowLasts: s.WindowLasts,
 				RejectedTakes: s.RejectedTakes, Renewals: s.Renewals, RenewFailures: s.RenewFailures, Ahead: s.Ahead, Expires: s.Expires,
 			}
 		})
 	case segment.Stats:
-		all = segmentMetrics()
+		return segmentMetrics(func(s S) segment.Stats { return s.Snapshot().(segment.Stats) })
 	}
-	return all.([]Metric[S])
+	return nil
 }

@@ -105,6 +105,19 @@ func snake(field string) string {
 	return b.String()
 }
 
+// A program may have one struct for its own figures and the generator's.
+func TestAllReadsStatsThatAreEmbedded(t *testing.T) {
+	type service struct {
+		defaultgen.Stats
+		Orders int
+	}
+	for i, m := range metrics.All[service]() {
+		if v, _ := m.Value(service{Stats: defaultgen.Stats{WorkerID: 7}}); m.Name != metrics.All[defaultgen.Stats]()[i].Name || m.Name == "uidring_worker_id" && v != 7 {
+			t.Errorf("%s = %v", m.Name, v)
+		}
+	}
+}
+
 // A window of 0 raises an alarm, so the metric must be absent when there is no window.
 func TestAllHasNoWindowWithoutAFence(t *testing.T) {
 	for _, m := range metrics.All[cached.Stats]() {

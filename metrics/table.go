@@ -59,11 +59,11 @@ func leaseMetrics[S Stats](widen func(S) cached.Stats) []Metric[S] {
 }
 
 // ringMetrics returns the further metrics of generators with a ring.
-func ringMetrics() []Metric[cached.Stats] {
-	row := func(name, unit, help string, value func(cached.Stats) int64) Metric[cached.Stats] {
-		return metric("uidring_"+name, unit, help, func(s cached.Stats) float64 { return float64(value(s)) })
+func ringMetrics[S Stats](of func(S) cached.Stats) []Metric[S] {
+	row := func(name, unit, help string, value func(cached.Stats) int64) Metric[S] {
+		return metric("uidring_"+name, unit, help, func(s S) float64 { return float64(value(of(s))) })
 	}
-	return []Metric[cached.Stats]{
+	return []Metric[S]{
 		row("issued_ids_total", "", "IDs returned to callers, and IDs reserved by lanes.",
 			func(s cached.Stats) int64 { return s.Issued }),
 		row("capacity_ids", "", "IDs in a full ring.",
@@ -83,11 +83,11 @@ func ringMetrics() []Metric[cached.Stats] {
 
 // segmentMetrics returns the metrics of package segment. They have a prefix of their own:
 // Prometheus allows one help text for each name.
-func segmentMetrics() []Metric[segment.Stats] {
-	row := func(name, unit, help string, value func(segment.Stats) int64) Metric[segment.Stats] {
-		return metric("uidring_segment_"+name, unit, help, func(s segment.Stats) float64 { return float64(value(s)) })
+func segmentMetrics[S Stats](of func(S) segment.Stats) []Metric[S] {
+	row := func(name, unit, help string, value func(segment.Stats) int64) Metric[S] {
+		return metric("uidring_segment_"+name, unit, help, func(s S) float64 { return float64(value(of(s))) })
 	}
-	return []Metric[segment.Stats]{
+	return []Metric[S]{
 		row("remaining_ids", "", "IDs of all sources that are ready now.",
 			func(s segment.Stats) int64 { return s.Remaining }),
 		row("issued_ids_total", "", "IDs returned to callers, and IDs reserved by lanes.",

@@ -11,6 +11,10 @@ type Stats struct {
 	Sources       []SourceStats
 }
 
+// Snapshot returns s. With it, s and every struct that embeds it are a metrics.Stats of
+// github.com/uidring/uidring/metrics.
+func (s Stats) Snapshot() any { return s }
+
 // SourceStats is the state of one source: Sources[0] is Config.Source.
 type SourceStats struct {
 	Step      int64 // size of the next range
