@@ -283,7 +283,7 @@ func (c *claim) swap(old leasestore.Row) (*lease, error) {
 // lease has no deltas, and is in quarantine.
 func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 	fence := c.found(old)
-	l = &lease{terms: c.terms, fence: c.meta.Fence, bound: c.meta.Quarantine, guarantee: GuaranteeFenced,
+	l = &lease{terms: c.terms, fence: c.meta.Fence, bound: c.meta.Quarantine, guarantee: GuaranteeFenced, namespace: c.status.Namespace,
 		server: c.status.Identity, renewed: c.began, safe: c.exclusive()}
 	if c.status.Lossy || len(c.status.Faults) > 0 {
 		l.guarantee = GuaranteeLossy

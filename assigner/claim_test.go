@@ -537,16 +537,16 @@ type creatingStore struct {
 	*testing.T
 }
 
-func (s creatingStore) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) error {
+func (s creatingStore) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) (bool, error) {
 	if len(rows) == 0 {
 		s.Error("CreateFree of no rows")
 	}
 	for _, row := range rows {
 		if _, err := s.Swap(ctx, leasestore.Row{}, row, ttl); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return nil
+	return true, nil
 }
 
 // Goroutines that share an assigner take grants that have no delta in common.
@@ -594,7 +594,11 @@ type namedStore struct {
 	others map[string]leasestore.Meta
 }
 
-func (s *namedStore) Namespace() string { return "orders" }
+func (s *namedStore) Status(ctx context.Context) (leasestore.Status, error) {
+	status, err := s.memStore.Status(ctx)
+	status.Store, status.Namespace = "memory", "orders"
+	return status, err
+}
 
 func (s *namedStore) Namespaces(context.Context) (map[string]leasestore.Meta, error) {
 	if s.others == nil {

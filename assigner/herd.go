@@ -44,8 +44,7 @@ func (c *claim) lose(number int64) error {
 // createSpares creates free rows in one operation, from the worker ID first up, if the claim has
 // lost rows to others and the store can. It returns how many exist.
 func (c *claim) createSpares(first int64) int64 {
-	store, ok := c.store.(leasestore.Creator)
-	if !ok || c.raced == 0 || first > c.domain.MaxWorkerID() {
+	if c.raced == 0 || first > c.domain.MaxWorkerID() {
 		return 0
 	}
 	spares := min(max(first-c.cfg.FirstWorkerID, fewestSpares), mostSpares, c.domain.MaxWorkerID()-first+1)
@@ -53,7 +52,7 @@ func (c *claim) createSpares(first int64) int64 {
 	for i := range rows {
 		rows[i] = leasestore.Row{WorkerID: first + int64(i), Version: 1, Fence: c.found(leasestore.Row{}), Identity: term(c.meta)}
 	}
-	if err := store.CreateFree(c.ctx, rows, -c.cfg.MaxSkew); err != nil {
+	if ok, err := c.store.CreateFree(c.ctx, rows, -c.cfg.MaxSkew); !ok || err != nil {
 		return 0 // some may exist, and are not counted
 	}
 	return int64(len(rows))

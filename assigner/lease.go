@@ -16,6 +16,7 @@ type lease struct {
 	*terms
 	fence, bound int64 // Fence and Quarantine of the namespace, when the row was claimed
 	guarantee    Guarantee
+	namespace    string // Status.Namespace at the claim
 	first, limit int64
 	row          leasestore.Row // as last proved
 	pace         pace           // at the last proof
@@ -36,15 +37,7 @@ type lease struct {
 
 func (l *lease) Grant() Grant {
 	return Grant{WorkerID: l.row.WorkerID, First: l.first, Limit: l.limit, Guarantee: l.guarantee, Reusable: true,
-		RenewWithin: l.window(), Namespace: l.namespace()} // half of the time to live of the row
-}
-
-// namespace returns the name of the store's namespace, or "".
-func (a *leaser) namespace() string {
-	if s, ok := a.store.(leasestore.Namespaced); ok {
-		return s.Namespace()
-	}
-	return ""
+		RenewWithin: l.window(), Namespace: l.namespace} // half of the time to live of the row
 }
 
 // Renew raises the fence as far as fences allows, and keeps the row from expiring.

@@ -163,6 +163,14 @@ func (s *memStore) Swap(_ context.Context, old, next leasestore.Row, ttl time.Du
 	return do(), nil
 }
 
+func (s *memStore) CreateFree(context.Context, []leasestore.Row, time.Duration) (bool, error) {
+	return false, nil
+}
+
+func (s *memStore) Namespaces(context.Context) (map[string]leasestore.Meta, error) {
+	return nil, errLostAnswer // a store with one namespace is not asked
+}
+
 // rewind takes back the last n commits.
 func (s *memStore) rewind(n int) {
 	for range min(n, len(s.commits)) {

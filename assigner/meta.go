@@ -1,6 +1,7 @@
 package assigner
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ func (c *claim) loadMeta() (err error) {
 	created, err := c.swapMeta(leasestore.Meta{Namespace: rand.Text(), Layout: c.domain.Layout, Epoch: c.domain.Epoch,
 		DatacenterID: c.domain.DatacenterID, FirstWorkerID: c.cfg.FirstWorkerID, NextWorkerID: c.cfg.FirstWorkerID, Identity: c.status.Identity})
 	if created {
-		c.cfg.Logger.Warn("assigner: the namespace is new in this store", "store", c.name(), "first_worker", c.cfg.FirstWorkerID,
+		c.cfg.Logger.Warn("assigner: the namespace is new in this store", "store", c.storeName(), "namespace", c.status.Namespace, "first_worker", c.cfg.FirstWorkerID,
 			"remedy", "if the service is new, wait until the servers that may become primary have the namespace; otherwise "+
 				"stop it and find its former store")
 		c.warnOfOthers()
@@ -46,13 +47,8 @@ func (c *claim) checkMeta() error {
 	return nil
 }
 
-// name returns the name of the store for log records.
-func (c *claim) name() string {
-	if s, ok := c.store.(fmt.Stringer); ok {
-		return s.String()
-	}
-	return fmt.Sprintf("%T, namespace %q", c.store, c.namespace())
-}
+// storeName returns the name of the store for log records.
+func (c *claim) storeName() string { return cmp.Or(c.status.Store, fmt.Sprintf("%T", c.store)) }
 
 // swapMeta replaces the meta row that was read by next, with a new version and token. It returns
 // false when another process was faster. c.meta is then the row of that process.
@@ -71,20 +67,20 @@ func (c *claim) swapMeta(next leasestore.Meta) (bool, error) {
 // warnOfOthers logs a warning when the namespace has been created beside others with the same
 // layout, epoch and datacenter ID: they produce equal IDs.
 func (c *claim) warnOfOthers() {
-	s, ok := c.store.(leasestore.Namespaced)
-	if !ok {
+	own := c.status.Namespace
+	if own == "" { // the store has a single namespace
 		return
 	}
-	others, err := s.Namespaces(c.ctx)
+	others, err := c.store.Namespaces(c.ctx)
 	if err != nil { // a user may have no right to read other namespaces
-		c.cfg.Logger.Warn("assigner: the other namespaces of the store cannot be read", "namespace", s.Namespace(), "error", err)
+		c.cfg.Logger.Warn("assigner: the other namespaces of the store cannot be read", "namespace", own, "error", err)
 		return
 	}
 	maps.DeleteFunc(others, func(name string, m leasestore.Meta) bool {
-		return name == s.Namespace() || mismatch(m, c.domain, m.FirstWorkerID) != nil
+		return name == own || mismatch(m, c.domain, m.FirstWorkerID) != nil
 	})
 	if len(others) > 0 {
-		c.cfg.Logger.Warn("assigner: other namespaces give out the same worker IDs", "namespace", s.Namespace(),
+		c.cfg.Logger.Warn("assigner: other namespaces give out the same worker IDs", "namespace", own,
 			"others", slices.Sorted(maps.Keys(others)), "remedy", "if their IDs can meet in a table or a message, use one namespace, or give "+
 				"each a DatacenterID")
 	}

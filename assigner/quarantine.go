@@ -50,7 +50,7 @@ func (c *claim) recognise() error {
 			return err
 		}
 		if stored {
-			c.cfg.Logger.Warn("assigner: the store is another server or another copy of its file, and may have lost commits", "store", c.name(),
+			c.cfg.Logger.Warn("assigner: the store is another server or another copy of its file, and may have lost commits", "store", c.storeName(), "namespace", c.status.Namespace,
 				"now", c.meta.Identity, "before", before, "starts_wait_until", stamp(c.alloc.Time(c.meta.Quarantine-c.limits.lead)),
 				"remedy", "none is needed after a failover; never use two copies of a store")
 		}

@@ -127,16 +127,15 @@ func (l simLink) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Du
 }
 
 // CreateFree creates rows, as a store does that can in one operation.
-func (l simLink) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) error {
+func (l simLink) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) (bool, error) {
 	for _, row := range rows {
 		l.creating[row.WorkerID]++
 	}
-	_, err := l.change(func() bool {
+	return l.change(func() bool {
 		for _, row := range rows {
 			l.creating[row.WorkerID]--
 			_, _ = l.current().Swap(ctx, leasestore.Row{}, row, ttl)
 		}
 		return true
 	})
-	return err
 }

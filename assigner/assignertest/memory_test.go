@@ -100,7 +100,7 @@ func (m memory) with(ctx context.Context, f func(*space)) error {
 func (m memory) Status(ctx context.Context) (st leasestore.Status, err error) {
 	err = m.with(ctx, func(*space) {
 		m.looks++
-		st = leasestore.Status{Now: time.Now(), Identity: "memory", Lossy: m.fault == "none, but lossy"}
+		st = leasestore.Status{Now: time.Now(), Identity: "memory", Lossy: m.fault == "none, but lossy", Store: "memory", Namespace: m.name}
 		switch {
 		case m.fault == "clock off":
 			st.Now = st.Now.Add(-time.Hour)
@@ -190,17 +190,16 @@ func (m memory) equal(a, b int64) bool {
 	return a == b || m.fault == "compares floats" && float64(a) == float64(b)
 }
 
-func (m memory) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) error {
-	return m.with(ctx, func(s *space) {
+func (m memory) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) (bool, error) {
+	err := m.with(ctx, func(s *space) {
 		for _, row := range rows {
 			if _, ok := s.rows[row.WorkerID]; !ok {
 				m.write(s, row, ttl)
 			}
 		}
 	})
+	return err == nil, err
 }
-
-func (m memory) Namespace() string { return m.name }
 
 func (m memory) Namespaces(ctx context.Context) (map[string]leasestore.Meta, error) {
 	found := make(map[string]leasestore.Meta)

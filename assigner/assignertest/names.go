@@ -24,22 +24,24 @@ func nameCases() []storeCase {
 	}
 }
 
-// named returns the namespace as an [leasestore.Namespaced], or skips the case.
-func (n namespace) named(t *testing.T) leasestore.Namespaced {
+// named returns a store and the name of its namespace, or skips the case if the store has a single
+// namespace.
+func (n namespace) named(t *testing.T) (leasestore.Store, string) {
 	t.Helper()
-	s, ok := n.Handle().(leasestore.Namespaced)
-	if !ok || n.Other == nil {
-		t.Skip("the store is not an leasestore.Namespaced")
+	s := n.Handle()
+	name := status(t, s).Namespace
+	if name == "" || n.Other == nil {
+		t.Skip("the store has one namespace")
 	}
-	return s
+	return s, name
 }
 
 // other opens another namespace, and checks its name.
-func (n namespace) other(t *testing.T, name string) leasestore.Namespaced {
+func (n namespace) other(t *testing.T, name string) leasestore.Store {
 	t.Helper()
-	s, ok := n.Other(name).(leasestore.Namespaced)
-	if !ok || s.Namespace() != name {
-		t.Fatalf("Other(%q) opened %T, want an leasestore.Namespaced of that name", name, s)
+	s := n.Other(name)
+	if got := status(t, s).Namespace; got != name {
+		t.Fatalf("Other(%q) opened namespace %q", name, got)
 	}
 	return s
 }
@@ -51,16 +53,17 @@ func metaOf(name string) leasestore.Meta {
 	return m
 }
 
-// namespacesApart creates namespaces, one after the other. Each has its own rows, and a
-// [leasestore.Namespaced] lists it from then on.
+// namespacesApart creates namespaces, one after the other. Each has its own rows, and
+// Namespaces has it from then on, under the name "" if the store has a single namespace.
 func namespacesApart(t *testing.T, n namespace) {
-	if n.Other == nil {
-		t.Skip("the store has one namespace")
-	}
-	own, named := n.Handle().(leasestore.Namespaced)
+	own := n.Handle()
+	name := status(t, own).Namespace
 	names := []string{"another", "a third"}
-	if named {
-		name := own.Namespace()
+	if n.Other == nil {
+		n.Other, names = func(string) leasestore.Store { return own }, names[:1]
+	}
+	single := name == ""
+	if !single {
 		names = []string{name, name + "-", "0.-_", "meta", "namespaces", name + strings.Repeat("x", 64-len(name))}
 	}
 	stores := make([]leasestore.Store, len(names))
@@ -71,25 +74,27 @@ func namespacesApart(t *testing.T, n namespace) {
 		if !swap(t, s, leasestore.Row{}, row, 0) {
 			t.Fatalf("namespace %q has a row before its first", name)
 		}
-		if named {
-			wantNames(t, own, names, names[:i]...) // a row alone makes no namespace
+		lister, all, before := own, names, names[:i]
+		if single {
+			lister, all, before = s, []string{""}, nil
 		}
-		createMeta(t, s, metaOf(name))
-		if named {
-			wantNames(t, own, names, names[:i+1]...)
-		}
+		wantNames(t, lister, all, before...) // a row alone makes no namespace
+		createMeta(t, s, metaOf(all[len(before)]))
+		wantNames(t, lister, all, all[:len(before)+1]...)
 	}
 	for i, s := range stores {
 		rows := slices.Concat(list(t, s), expired(t, s, 2))
 		if len(rows) != 2 || rows[0].Fence != sampleRow(0).Fence+int64(i) || rows[1].Fence != rows[0].Fence {
 			t.Errorf("namespace %q has rows %+v, want one with fence %d", names[i], rows, sampleRow(0).Fence+int64(i))
 		}
-		wantMeta(t, s, metaOf(names[i]))
+		if !single {
+			wantMeta(t, s, metaOf(names[i]))
+		}
 	}
 }
 
 // wantNames checks which of some names have a namespace. A server may have others, too.
-func wantNames(t *testing.T, s leasestore.Namespaced, names []string, created ...string) {
+func wantNames(t *testing.T, s leasestore.Store, names []string, created ...string) {
 	t.Helper()
 	all := call(t, "Namespaces", s.Namespaces)
 	for _, name := range names {
@@ -127,12 +132,12 @@ func (n namespace) try(t *testing.T, s leasestore.Store) (bool, error) {
 // always a mistake. One gives out worker IDs, or none if the store has several meta rows, which
 // people must then remove. After a first one, no other is created.
 func namesAlike(t *testing.T, n namespace) {
-	own := n.named(t)
+	own, ownName := n.named(t)
 	for round := range 5 {
-		name := fmt.Sprint(own.Namespace(), "-twins", round)
+		name := fmt.Sprint(ownName, "-twins", round)
 		spellings := []string{name, strings.Replace(name, "t", "T", 1), strings.ToUpper(name), strings.Replace(name, "-tw", "-tW", 1)}
 		won, errs := make([]bool, len(spellings)), make([]error, len(spellings))
-		twins := make([]leasestore.Namespaced, len(spellings))
+		twins := make([]leasestore.Store, len(spellings))
 		for i, s := range spellings {
 			twins[i] = n.other(t, s)
 		}
@@ -159,19 +164,17 @@ func namesAlike(t *testing.T, n namespace) {
 			t.Errorf("%d of %q give out worker IDs, and %d were created; want one", winners, spellings, created)
 		}
 	}
-	for _, other := range []string{own.Namespace() + "-.", own.Namespace() + "_"} {
+	for _, other := range []string{ownName + "-.", ownName + "_"} {
 		if ok, err := n.try(t, n.other(t, other)); !ok {
 			t.Errorf("Assign in namespace %q: %v", other, err)
 		}
 	}
 }
 
-// createFree creates rows beside a held row, which stays unchanged.
+// createFree creates rows beside a held row, which stays unchanged. A store that cannot create many
+// rows in one operation creates none.
 func createFree(t *testing.T, n namespace) {
-	s, ok := n.Handle().(leasestore.Creator)
-	if !ok {
-		t.Skip("the store is not an leasestore.Creator")
-	}
+	s := n.Handle()
 	held := sampleRow(3)
 	create(t, s, held)
 	createMeta(t, s, sampleMeta())
@@ -181,9 +184,22 @@ func createFree(t *testing.T, n namespace) {
 	for i := range free {
 		free[i] = leasestore.Row{WorkerID: held.WorkerID + int64(i), Version: 1, Fence: 7, Identity: "some server"}
 	}
-	for _, rows := range [][]leasestore.Row{free, free, nil} {
-		call(t, "CreateFree", func(ctx context.Context) (any, error) { return nil, s.CreateFree(ctx, rows, -time.Minute) })
+	created := 0
+	for _, rows := range [][]leasestore.Row{free, free, free[:1]} {
+		if call(t, "CreateFree", func(ctx context.Context) (bool, error) { return s.CreateFree(ctx, rows, -time.Minute) }) {
+			created++
+		}
 	}
+	if created == 0 {
+		if found := list(t, n.Handle()); len(found) != 1 || !sameRow(found[0], before) {
+			t.Errorf("rows %+v after CreateFree returned false, want %+v alone", found, before)
+		}
+		return
+	}
+	if created != 3 {
+		t.Errorf("CreateFree returned true %d times, want always", created)
+	}
+	call(t, "CreateFree of no rows", func(ctx context.Context) (bool, error) { return s.CreateFree(ctx, nil, 0) })
 	if found := expired(t, n.Handle(), 2*rows); len(found) != rows-1 {
 		t.Errorf("%d rows have expired, want %d", len(found), rows-1)
 	}

@@ -39,7 +39,8 @@ func statusStable(t *testing.T, n namespace) {
 	}
 	create(t, s, sampleRow(0))
 	second := status(t, s)
-	if second.Identity != first.Identity || second.Lossy != first.Lossy || second.Now.Before(first.Now) {
+	if second.Identity != first.Identity || second.Lossy != first.Lossy || second.Now.Before(first.Now) ||
+		second.Store == "" || second.Store != first.Store || second.Namespace != first.Namespace {
 		t.Errorf("status %+v, then %+v", first, second)
 	}
 }
@@ -300,7 +301,7 @@ func everyCall(s leasestore.Store, row leasestore.Row, meta leasestore.Meta) map
 	next, nextMeta := row, meta
 	next.Fence, next.Token = row.Fence+1, "another"
 	nextMeta.Version++
-	calls := map[string]func(context.Context) (bool, error){
+	return map[string]func(context.Context) (bool, error){
 		"Status":   func(ctx context.Context) (bool, error) { _, err := s.Status(ctx); return false, err },
 		"LoadMeta": func(ctx context.Context) (bool, error) { _, err := s.LoadMeta(ctx); return false, err },
 		"SwapMeta": func(ctx context.Context) (bool, error) { return s.SwapMeta(ctx, meta, nextMeta) },
@@ -308,10 +309,10 @@ func everyCall(s leasestore.Store, row leasestore.Row, meta leasestore.Meta) map
 		"List":     func(ctx context.Context) (bool, error) { _, err := s.List(ctx); return false, err },
 		"Expired":  func(ctx context.Context) (bool, error) { _, err := s.Expired(ctx, 1); return false, err },
 		"Swap":     func(ctx context.Context) (bool, error) { return s.Swap(ctx, row, next, time.Hour) },
-		"creation": func(ctx context.Context) (bool, error) { return s.Swap(ctx, leasestore.Row{}, sampleRow(3), time.Hour) },
+		"CreateFree": func(ctx context.Context) (bool, error) {
+			return s.CreateFree(ctx, []leasestore.Row{sampleRow(3)}, time.Hour)
+		},
+		"Namespaces": func(ctx context.Context) (bool, error) { _, err := s.Namespaces(ctx); return false, err },
+		"creation":   func(ctx context.Context) (bool, error) { return s.Swap(ctx, leasestore.Row{}, sampleRow(3), time.Hour) },
 	}
-	if named, ok := s.(leasestore.Namespaced); ok {
-		calls["Namespaces"] = func(ctx context.Context) (bool, error) { _, err := named.Namespaces(ctx); return false, err }
-	}
-	return calls
 }

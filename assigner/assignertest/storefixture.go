@@ -17,8 +17,8 @@ type StoreFixture struct {
 	// Handle opens the namespace, as another process would: handles share no memory. On a cluster
 	// successive handles connect to different nodes in turn. Required.
 	Handle func() leasestore.Store
-	// Other opens another namespace of the same store, empty at first. If the store is an
-	// [leasestore.Namespaced] it has the given name, and with a name that
+	// Other opens another namespace of the same store, empty at first. It has the
+	// given name, and with a name that
 	// [leasestore.CheckNamespace] rejects all its methods return an error. No name is used by two
 	// cases unless it begins with the name of the fixture's namespace. Nil: the store has one
 	// namespace only.

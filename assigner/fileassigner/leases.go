@@ -30,9 +30,6 @@ type leases struct {
 	first atomic.Pointer[string] // the identity of the first folder at the path
 }
 
-// String names the store in log records.
-func (s *leases) String() string { return "folder " + s.dir }
-
 func (s *leases) Status(ctx context.Context) (st leasestore.Status, err error) {
 	err = s.locked(ctx, func(f *folder) error {
 		st.Seen, st.Identity = f.state.Seen, f.identity
@@ -42,7 +39,7 @@ func (s *leases) Status(ctx context.Context) (st leasestore.Status, err error) {
 	if err != nil {
 		return leasestore.Status{}, err
 	}
-	st.Now = time.Now()
+	st.Now, st.Store = time.Now(), "folder "+s.dir
 	return st, nil
 }
 
@@ -94,6 +91,20 @@ func (s *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Du
 		state.Rows[next.WorkerID] = next
 		return same
 	})
+}
+
+// CreateFree creates no rows: a file has no herd, since one lock is enough for all its rows.
+func (s *leases) CreateFree(ctx context.Context, _ []leasestore.Row, _ time.Duration) (bool, error) {
+	return false, ctx.Err()
+}
+
+// Namespaces returns the folder's only namespace.
+func (s *leases) Namespaces(ctx context.Context) (map[string]leasestore.Meta, error) {
+	state, err := s.state(ctx)
+	if err != nil || state.Meta.Version == 0 {
+		return nil, err
+	}
+	return map[string]leasestore.Meta{"": state.Meta}, nil
 }
 
 // swap writes the state that change leaves if change returns true. wrong is the error of the texts.

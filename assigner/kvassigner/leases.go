@@ -1,6 +1,7 @@
 package kvassigner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +21,8 @@ const (
 )
 
 // LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
-// [assigner.Fenced]. The store implements [leasestore.Namespaced]. Its methods return the mistakes
-// in the arguments of LeaseStore, and wrap the errors of kv.
+// [assigner.Fenced]. Its methods return the mistakes in the arguments of LeaseStore, and wrap the
+// errors of kv.
 //
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Services whose
 // IDs meet in one table or message use the same namespace. A name that differs from an existing
@@ -48,12 +49,9 @@ type leases struct {
 	block     atomic.Uint64           // where the next call of Expired starts
 }
 
-// String names the store in log records.
-func (l *leases) String() string { return fmt.Sprintf("%s, namespace %q", l.about(), l.namespace) }
-
 // about names the server and the place of its keys.
 func (l *leases) about() string {
-	if s, ok := l.kv.(fmt.Stringer); ok && l.err == nil {
+	if s, ok := l.kv.(fmt.Stringer); ok {
 		return s.String()
 	}
 	return fmt.Sprintf("%T", l.kv)
@@ -81,6 +79,7 @@ func (l *leases) Status(ctx context.Context) (leasestore.Status, error) {
 	if err != nil {
 		return leasestore.Status{}, l.explain(ctx, "", err)
 	}
+	status.Store, status.Namespace = l.about(), l.namespace
 	timeless := status.Now.IsZero()
 	if timeless {
 		seen, _, err := get[time.Time](ctx, l, l.seenKey())
@@ -150,10 +149,11 @@ type namedMeta struct {
 	Meta leasestore.Meta
 }
 
-// Namespace implements [leasestore.Namespaced].
-func (l *leases) Namespace() string { return l.namespace }
+// CreateFree creates no rows: a KV writes one key at a time.
+func (l *leases) CreateFree(ctx context.Context, _ []leasestore.Row, _ time.Duration) (bool, error) {
+	return false, cmp.Or(l.err, ctx.Err())
+}
 
-// Namespaces implements [leasestore.Namespaced].
 func (l *leases) Namespaces(ctx context.Context) (map[string]leasestore.Meta, error) {
 	all, err := list[namedMeta](ctx, l, metas)
 	if err != nil {

@@ -44,8 +44,14 @@ import (
 // mark each swap: write a random text, new for each call, into the record of the row. Where the
 // record that a swap meets has the mark of the call, the swap has already taken effect, and the
 // server reports true. The mark must be as durable as the row.
+//
+// A store of several namespaces creates no namespace beside a namespace that looks alike, see
+// [CheckNamespaceTwin]. If its own name is not allowed, every method returns the error of
+// [CheckNamespace].
+//
+// A decorator that embeds a Store keeps everything that assigners use.
 type Store interface {
-	// Status returns the clock, the identity and the faults of the server.
+	// Status returns the clock, the identity, the faults and the name of the server.
 	Status(ctx context.Context) (Status, error)
 	// LoadMeta returns the zero Meta when there is none. Together with ErrOverlap it returns
 	// the meta row as well: claims are then rejected, and holders go on.
@@ -69,26 +75,16 @@ type Store interface {
 	// row expires ttl from now by the clock of Status.Now, at once if ttl is not positive; Swap
 	// ignores next.Expires.
 	Swap(ctx context.Context, old, next Row, ttl time.Duration) (bool, error)
-}
-
-// A Namespaced is a Store whose server or file holds several namespaces. Its methods return the
-// error of [CheckNamespace] if its own name is not allowed. A namespace is not created beside a
-// namespace that looks alike, see [CheckNamespaceTwin].
-type Namespaced interface {
-	Store
-	// Namespace returns the name of the store's own namespace.
-	Namespace() string
-	// Namespaces returns the meta rows of all namespaces by name, including its own if it exists.
-	// A namespace exists if it has a meta row.
+	// CreateFree creates those rows that do not exist, in one operation, and leaves the others
+	// unchanged. New rows expire ttl from now, as with Swap. It reports whether all the rows exist
+	// now. A store that cannot create many rows in one operation creates none and returns false
+	// without an error: processes that start at once then create them one by one. After an error
+	// any of the rows may exist.
+	CreateFree(ctx context.Context, rows []Row, ttl time.Duration) (bool, error)
+	// Namespaces returns the meta rows of all namespaces of the server or file by name, including
+	// its own if it exists. A namespace exists if it has a meta row. A store whose server or file
+	// has a single namespace returns it under the name "".
 	Namespaces(ctx context.Context) (map[string]Meta, error)
-}
-
-// A Creator is a Store that creates many rows in one operation, for processes that start at once.
-type Creator interface {
-	Store
-	// CreateFree creates those rows that do not exist, and leaves the others unchanged. New rows
-	// expire ttl from now, as with Swap. After an error any of them may exist.
-	CreateFree(ctx context.Context, rows []Row, ttl time.Duration) error
 }
 
 // A Status is the answer of a server to Store.Status. One clock gives Now and Row.Expires and
@@ -99,6 +95,9 @@ type Status struct {
 	Identity string    // changes when the server's data is replaced; "" if the server has none
 	Faults   []string  // settings that let it forget acknowledged commits; empty: durable
 	Lossy    bool      // it may forget acknowledged commits with any settings
+
+	Store     string // names the server, file or folder in log records, without passwords
+	Namespace string // of the store; "" if its server or file has a single namespace
 }
 
 // A Meta describes a namespace. All its holders compose IDs in the same way. A store keeps numbers

@@ -69,8 +69,8 @@ func namespaces(t *testing.T, dial stores.Dial, servers ...*testserver.Server) f
 		},
 		Open: func(t *testing.T, server *testserver.Server, dial stores.Dial, namespace string) leasestore.Store {
 			s := natsassigner.LeaseStore(connect(t, server, nats.SetCustomDialer(hook(dial))), bucket, namespace, durable)
-			if named, ok := s.(leasestore.Namespaced); ok && len(servers) == 1 {
-				return replicated{named}
+			if len(servers) == 1 {
+				return replicated{s}
 			}
 			return s
 		},
@@ -79,10 +79,10 @@ func namespaces(t *testing.T, dial stores.Dial, servers ...*testserver.Server) f
 }
 
 // replicated takes a single server for a cluster, whose elections take ten seconds.
-type replicated struct{ leasestore.Namespaced }
+type replicated struct{ leasestore.Store }
 
 func (s replicated) Status(ctx context.Context) (leasestore.Status, error) {
-	status, err := s.Namespaced.Status(ctx)
+	status, err := s.Store.Status(ctx)
 	status.Lossy = false
 	return status, err
 }

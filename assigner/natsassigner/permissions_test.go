@@ -7,7 +7,6 @@ import (
 
 	"github.com/nats-io/nats.go"
 
-	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/natsassigner"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -29,6 +28,6 @@ authorization { users: [ { user: admin, password: "x" }, { user: ids, password: 
 	server := testserver.NATS(t, "-c", conf)
 	create(t, connect(t, server, nats.UserInfo("admin", "x")), natsassigner.StreamConfig(bucket, 1))
 	js := connect(t, server, nats.UserInfo("ids", "x"))
-	s := replicated{natsassigner.LeaseStore(js, bucket, "orders", durable).(leasestore.Namespaced)}
+	s := replicated{natsassigner.LeaseStore(js, bucket, "orders", durable)}
 	stores.RenewalTakes(t, s, 4, func() int64 { return int64(js.Conn().Stats().OutMsgs) }) // as documented
 }

@@ -116,7 +116,7 @@ func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// serveFile serves a store that is not Namespaced.
+// serveFile serves a store with one namespace.
 func serveFile(t *testing.T) (handler http.Handler, store leasestore.Store) {
 	t.Helper()
 	store = fileassigner.LeaseStore(testserver.DiskFolder(t))
@@ -171,7 +171,7 @@ func TestNewHandlerOffersAStoreWithOneNamespace(t *testing.T) {
 	handler, _ := serveFile(t)
 	s := remote(t, handler)
 	for want := range 2 {
-		all, err := s.(leasestore.Namespaced).Namespaces(t.Context())
+		all, err := s.Namespaces(t.Context())
 		if err != nil || len(all) != want {
 			t.Errorf("namespaces %v, %v; want %d", all, err, want)
 		}

@@ -61,7 +61,7 @@ func NewHandler(open func(namespace string) leasestore.Store) http.Handler {
 			refuse(w, status, detail)
 			return
 		}
-		result, err := do(r.Context(), s, namespace, method, q)
+		result, err := do(r.Context(), s, method, q)
 		release() // the client may be slow to read
 		reply(w, q.Nonce, result, err)
 	})
@@ -87,10 +87,10 @@ func ask(w http.ResponseWriter, r *http.Request, method string) (q question, sta
 }
 
 // methods has the names of the methods in paths.
-var methods = []string{"status", "load-meta", "swap-meta", "load", "list", "expired", "swap", "namespaces"}
+var methods = []string{"status", "load-meta", "swap-meta", "load", "list", "expired", "swap", "create-free", "namespaces"}
 
 // do makes a call on a store. Its result is never null: a client takes null for no result.
-func do(ctx context.Context, s leasestore.Store, namespace, method string, q question) (any, error) {
+func do(ctx context.Context, s leasestore.Store, method string, q question) (any, error) {
 	switch method {
 	case "status":
 		return s.Status(ctx)
@@ -106,29 +106,19 @@ func do(ctx context.Context, s leasestore.Store, namespace, method string, q que
 		return notNull(s.Expired(ctx, q.N))
 	case "swap":
 		return s.Swap(ctx, *q.Old, *q.Next, q.TTL)
+	case "create-free":
+		return s.CreateFree(ctx, q.Rows, q.TTL)
 	default:
-		return namespaces(ctx, s, namespace)
+		all, err := s.Namespaces(ctx)
+		if all == nil {
+			all = map[string]leasestore.Meta{}
+		}
+		return all, err
 	}
 }
 
 func notNull(rows []leasestore.Row, err error) ([]leasestore.Row, error) {
 	return append([]leasestore.Row{}, rows...), err
-}
-
-func namespaces(ctx context.Context, s leasestore.Store, own string) (map[string]leasestore.Meta, error) {
-	found := map[string]leasestore.Meta{}
-	if several, ok := s.(leasestore.Namespaced); ok {
-		all, err := several.Namespaces(ctx)
-		if all == nil {
-			all = found
-		}
-		return all, err
-	}
-	meta, err := s.LoadMeta(ctx)
-	if meta.Version > 0 {
-		found[own] = meta
-	}
-	return found, err
 }
 
 // reply answers with the result of a store. A write error means that the client has disconnected,

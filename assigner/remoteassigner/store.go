@@ -21,8 +21,8 @@ import (
 //
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. The server must
 // offer it. A claim with another layout, epoch or datacenter ID than the other holders fails with
-// [assigner.ErrLayoutMismatch], as with the database itself. The store implements
-// [leasestore.Namespaced]; its methods return the mistakes in the arguments of LeaseStore.
+// [assigner.ErrLayoutMismatch], as with the database itself. The
+// methods of the store return the mistakes in the arguments of LeaseStore.
 //
 // An error of the server's store keeps its text; of its sentinels only
 // [leasestore.ErrOverlap] is kept. Errors without an answer of the store are
@@ -44,19 +44,19 @@ type store struct {
 	turn      atomic.Uint64 // modulo the number of URLs: the server of the next call
 }
 
-// String names the store in log records.
-func (s *store) String() string {
+// Status returns the status of the server's store, with the addresses of the servers before its
+// name.
+func (s *store) Status(ctx context.Context) (leasestore.Status, error) {
+	status, err := call[leasestore.Status](ctx, s, "status", question{})
+	if err != nil {
+		return status, err
+	}
 	hosts := make([]string, len(s.urls))
 	for i, text := range s.urls {
 		hosts[i] = httpcall.Redact(text)
 	}
-	return "leases of namespace " + s.namespace + " at " + strings.Join(hosts, ", ")
-}
-
-func (s *store) Namespace() string { return s.namespace }
-
-func (s *store) Status(ctx context.Context) (leasestore.Status, error) {
-	return call[leasestore.Status](ctx, s, "status", question{})
+	status.Store = strings.TrimSuffix(strings.Join(hosts, ", ")+": "+status.Store, ": ")
+	return status, nil
 }
 
 func (s *store) LoadMeta(ctx context.Context) (leasestore.Meta, error) {
@@ -92,8 +92,15 @@ func (s *store) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Dur
 // swapped drops the result beside an error: a swap with an error is unknown.
 func swapped(ok bool, err error) (bool, error) { return ok && err == nil, err }
 
-// Namespaces implements [leasestore.Namespaced]. If the server's store has one namespace only, it
-// returns this one.
+func (s *store) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) (bool, error) {
+	for _, row := range rows {
+		if err := row.CheckTexts(); err != nil {
+			return false, err
+		}
+	}
+	return swapped(call[bool](ctx, s, "create-free", question{Rows: rows, TTL: ttl}))
+}
+
 func (s *store) Namespaces(ctx context.Context) (map[string]leasestore.Meta, error) {
 	return call[map[string]leasestore.Meta](ctx, s, "namespaces", question{})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -25,6 +26,7 @@ type question struct {
 	N        int              `json:"n,omitempty"`
 	Old      *leasestore.Row  `json:"old,omitempty"`
 	Next     *leasestore.Row  `json:"next,omitempty"`
+	Rows     []leasestore.Row `json:"rows,omitempty"`
 	OldMeta  *leasestore.Meta `json:"oldMeta,omitempty"`
 	NextMeta *leasestore.Meta `json:"nextMeta,omitempty"`
 	TTL      time.Duration    `json:"ttl,omitempty"` // nanoseconds
@@ -61,6 +63,10 @@ func decode(text []byte, value any) error {
 	return nil
 }
 
+func tooLarge(r leasestore.Row) bool {
+	return r.WorkerID < 0 || len(r.Token) > 64 || max(utf8.RuneCountInString(r.Owner), utf8.RuneCountInString(r.Holder)) > 255
+}
+
 // check returns the client's mistake in the arguments of a method, or nil.
 func (q question) check(method string) error {
 	switch {
@@ -68,8 +74,8 @@ func (q question) check(method string) error {
 		return errors.New("old or next is missing, allowed: both")
 	case method == "swap-meta" && (q.OldMeta == nil || q.NextMeta == nil):
 		return errors.New("oldMeta or nextMeta is missing, allowed: both")
-	case q.Next != nil && (q.Next.WorkerID < 0 || len(q.Next.Token) > 64 || max(utf8.RuneCountInString(q.Next.Owner), utf8.RuneCountInString(q.Next.Holder)) > 255):
-		return errors.New("next cannot be stored, allowed: a worker ID of 0 or more, a token of up to 64 characters, an owner and a holder of up to 255")
+	case q.Next != nil && tooLarge(*q.Next) || slices.ContainsFunc(q.Rows, tooLarge):
+		return errors.New("a row cannot be stored, allowed: a worker ID of 0 or more, a token of up to 64 characters, an owner and a holder of up to 255")
 	case q.WorkerID < 0 || q.N < 0:
 		return fmt.Errorf("workerID %d, n %d, allowed: 0 or more each", q.WorkerID, q.N)
 	}

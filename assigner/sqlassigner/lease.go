@@ -49,11 +49,6 @@ type leases struct {
 	checked   atomic.Int64 // when LoadMeta last looked for twins of the tables, in nanoseconds since 1970
 }
 
-// String names the store in log records.
-func (s *leases) String() string {
-	return fmt.Sprintf("%s, namespace %q", s.store.dialect.name, s.namespace)
-}
-
 const (
 	selectRow = "SELECT " + rowColumns + " FROM WORKER_LEASE WHERE NAMESPACE = ?"
 	createRow = "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, VERSION, FENCE, OLDEST, FORMER, TOKEN, OWNER, HOLDER, SERVER_ID, EXPIRES_AT, SWAPS) " +
@@ -170,12 +165,14 @@ func (l *leases) Status(ctx context.Context) (status leasestore.Status, err erro
 		status, err = l.store.look(ctx, conn, l.store.group)
 		return err
 	})
+	if err == nil {
+		status.Store, status.Namespace = l.store.dialect.name, l.namespace
+	}
 	return status, err
 }
 
-// CreateFree implements [leasestore.Creator]. It creates the missing rows in one statement and one
-// commit, and leaves the others unchanged.
-func (l *leases) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) error {
+// CreateFree creates the missing rows in one statement and one commit.
+func (l *leases) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) (bool, error) {
 	var errs []error
 	var args []any
 	for _, r := range rows {
@@ -183,7 +180,7 @@ func (l *leases) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time
 		args = append(args, l.arguments(r, ttl)...)
 	}
 	if err := errors.Join(errs...); err != nil || len(rows) == 0 {
-		return err
+		return err == nil, err
 	}
 	statement := createRow + strings.Repeat(", "+rowValues, len(rows)-1) + l.store.unlessKept(rowTable)
 	if !l.store.dialect.conflict { // unlike INSERT IGNORE, this hides no other errors
@@ -191,5 +188,5 @@ func (l *leases) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time
 	}
 	what := fmt.Sprintf("create %d rows of namespace %q in WORKER_LEASE", len(rows), l.namespace)
 	_, err := l.swap(ctx, what, rowTable, nil, statement, args...)
-	return err
+	return err == nil, err
 }

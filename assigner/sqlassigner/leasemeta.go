@@ -109,12 +109,7 @@ func (l *leases) allowed(ctx context.Context, conn *session, rows map[string]*me
 	return err
 }
 
-var _ leasestore.Namespaced = (*leases)(nil)
-
-// Namespace implements [leasestore.Namespaced].
-func (l *leases) Namespace() string { return l.namespace }
-
-// Namespaces implements [leasestore.Namespaced]. It skips rows with another schema version.
+// Namespaces skips rows with another schema version.
 func (l *leases) Namespaces(ctx context.Context) (map[string]leasestore.Meta, error) {
 	return ask(ctx, l.store, "list WORKER_LEASE_META", func(ctx context.Context, conn *session) (map[string]leasestore.Meta, error) {
 		rows, err := l.metas(ctx, conn, "")

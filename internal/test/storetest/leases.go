@@ -107,7 +107,7 @@ func anotherVersion(t *testing.T, b Database) {
 	Assign(t, Leased(db))
 	Assign(t, from(db, "other", 77))
 	Exec(t, db, "UPDATE WORKER_LEASE_META SET SCHEMA_VERSION = 2 WHERE NAMESPACE = '"+namespace+"'")
-	all, err := LeaseStore(db).(leasestore.Namespaced).Namespaces(t.Context())
+	all, err := LeaseStore(db).Namespaces(t.Context())
 	if err != nil || len(all) != 1 || all["other"].FirstWorkerID != 77 {
 		t.Errorf("namespaces %+v, want the other one, from 77: %v", all, err)
 	}

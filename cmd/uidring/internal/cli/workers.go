@@ -90,11 +90,10 @@ func newWorkersNamespaces(s *streams) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return flags.with(cmd.Context(), func(ctx context.Context, st *storeurl.Store) error {
-				named, ok := st.Store.(leasestore.Namespaced)
-				if !ok {
+				all, err := st.Namespaces(ctx)
+				if _, single := all[""]; single || st.Single() { // the first one is of another uidring
 					return usagef("--store %s, allowed: a store of several namespaces, which a folder is not", st)
 				}
-				all, err := named.Namespaces(ctx)
 				if err != nil {
 					return err
 				}

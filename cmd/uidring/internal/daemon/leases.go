@@ -37,7 +37,7 @@ func openLeases(cfg Config, own *storeurl.Store) (leases, error) {
 			opened[name] = own
 			continue
 		}
-		if _, ok := own.Store.(leasestore.Namespaced); !ok {
+		if own.Single() {
 			return nil, fmt.Errorf("leases has %q, allowed: %q alone, since store %s has one namespace", name, cfg.Namespace, own)
 		}
 		s, err := storeurl.Open(cfg.StoreURL, name)
