@@ -289,7 +289,7 @@ func (c *claim) grant(old leasestore.Row) (l *lease, ttl time.Duration) {
 		l.guarantee = GuaranteeLossy
 	}
 	l.pace = c.limits.begin(c.from(c.meta.Fence), c.now, fence)
-	l.row = leasestore.Row{WorkerID: old.WorkerID, Version: old.Version + 1, Token: cryptorand.Text(), Owner: c.cfg.Owner, Holder: c.holder}
+	l.row = leasestore.Row{WorkerID: old.WorkerID, Version: old.Version + 1, Token: cryptorand.Text(), Owner: c.cfg.Owner, Holder: c.holder, Extra: old.Extra}
 	ttl = 2 * c.window()
 	l.row.Identity = term(c.meta)
 	if c.status.Lossy {

@@ -588,6 +588,46 @@ func TestAssignBySeveralGenerators(t *testing.T) {
 	}
 }
 
+// Extra belongs to a later release, which uses the store as well.
+func TestExtraIsKept(t *testing.T) {
+	s := newMemStore()
+	s.pin(1)
+	s.rows[0] = free(0, 5)
+	want, wantMeta := s.rows[0].Extra, s.meta.Extra
+	kept := func(after string) {
+		t.Helper()
+		if row, meta := s.rows[0].Extra, s.meta.Extra; row != want || meta != wantMeta {
+			t.Errorf("after %s: %q, %q; want %q, %q", after, row, meta, want, wantMeta)
+		}
+	}
+	change := func() {
+		row := s.rows[0]
+		want, wantMeta = want+"row ", wantMeta+"meta "
+		row.Extra, s.meta.Extra = want, wantMeta
+		s.rows[0] = row
+	}
+	change()
+	l := take(t, leased(s))
+	kept("a claim")
+	testkit.Must(t, extend(t.Context(), l, 1000, 1100))
+	kept("a renewal")
+	testkit.Must(t, l.End(t.Context(), Ending{Released: true, Used: 1000}))
+	kept("a release")
+	take(t, clocked(Fenced(s, Static(0), "orders-0", shortWindow)))
+	kept("a claim by Fenced")
+	_, err := leasestore.Revoke(t.Context(), s, 0)
+	testkit.Must(t, err)
+	kept("Revoke")
+	change()
+	testkit.Must(t, leasestore.Recover(t.Context(), s, time.Minute))
+	kept("Recover")
+	_, err = leasestore.Horizon(t.Context(), s)
+	testkit.Must(t, err)
+	s.status.Identity = "another server"
+	refused(t, leased(s), ErrQuarantined)
+	kept("Horizon and the start of a quarantine")
+}
+
 // A namedStore is the namespace orders, beside others.
 type namedStore struct {
 	*memStore

@@ -25,6 +25,7 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE (
     OWNER      varchar(255) NOT NULL,                             -- name of the present or last owner
     HOLDER     varchar(255) NOT NULL,                             -- host and process of the holder, for people
     SERVER_ID  varchar(128) NOT NULL,                             -- identity of the server at the claim, and QUARANTINE; may be ''
+    EXTRA      varchar(1000) NOT NULL,                            -- of a later release
     EXPIRES_AT datetime     NOT NULL,                             -- UTC, by the clock of the database
     SWAPS      bigint       NOT NULL,                             -- counts writes, so that each one changes the row
     PRIMARY KEY (NAMESPACE, WORKER_ID)
@@ -60,6 +61,7 @@ CREATE TABLE IF NOT EXISTS WORKER_LEASE_META (
     QUARANTINE      bigint      NOT NULL,                         -- highest delta that servers before SERVER_ID may have granted and forgotten
     TOKEN           varchar(64) NOT NULL,                         -- random, of the last change
     SERVER_ID       varchar(128) NOT NULL,                        -- identity of the server at the last claim; may be ''
+    EXTRA           varchar(1000) NOT NULL,                       -- of a later release
     SCHEMA_VERSION  int         NOT NULL,                         -- of these two tables: 1
     SWAPS           bigint      NOT NULL,                         -- counts writes, so that each one changes the row
     PRIMARY KEY (NAMESPACE)

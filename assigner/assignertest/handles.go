@@ -22,6 +22,7 @@ func sampleRow(workerID int64) leasestore.Row {
 		Owner:    "host-1 pid 4711",
 		Holder:   "host-2 pid 4712",
 		Identity: "some server",
+		Extra:    "row {} <é>",
 	}
 }
 
@@ -37,6 +38,7 @@ func sampleMeta() leasestore.Meta {
 		Horizon:      1<<50 - 1,
 		Token:        strings.Repeat("aZ09+/=_", 8),
 		Identity:     strings.Repeat("0123456789", 10),
+		Extra:        "meta {} <é>",
 	}
 }
 

@@ -130,7 +130,7 @@ func (m memory) SwapMeta(ctx context.Context, old, next leasestore.Meta) (ok boo
 			return
 		}
 		if m.fault == "loses fields" {
-			next.Fence = 0
+			next.Extra = ""
 		}
 		s.meta = next
 	})
@@ -179,7 +179,7 @@ func (m memory) write(s *space, next leasestore.Row, ttl time.Duration) {
 	case "wrong expiry":
 		next.Expires = time.Now().Add(24 * time.Hour)
 	case "loses fields":
-		next.Owner = ""
+		next.Extra = ""
 	}
 	s.swaps++
 	s.rows[next.WorkerID] = next

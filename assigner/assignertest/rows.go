@@ -71,14 +71,15 @@ func nothingAtFirst(t *testing.T, n namespace) {
 func rowsAsWritten(t *testing.T, n namespace) {
 	s := n.Handle()
 	token, identity := strings.Repeat("aZ09+/=_", 8), strings.Repeat("é", 128)
+	extra := strings.Repeat("<é☃\n\"", 124) + "1234567 " // 1,000 bytes
 	rows := []leasestore.Row{
 		sampleRow(0),
 		{WorkerID: 131071, Version: 1, Fence: 1}, // free
 		{WorkerID: math.MaxInt64, Version: math.MaxInt64, Fence: math.MaxInt64, Oldest: math.MaxInt64, Former: math.MaxInt64, Token: token, Holder: strings.Repeat("☃", 255),
-			Owner: "ö'\"\\%s {{}} $1 ?\t\n <b> 日本 🦫 " + strings.Repeat("é", 224) + "x ", Identity: identity},
+			Owner: "ö'\"\\%s {{}} $1 ?\t\n <b> 日本 🦫 " + strings.Repeat("é", 224) + "x ", Identity: identity, Extra: extra},
 	}
 	meta := leasestore.Meta{Version: math.MaxInt64, Namespace: token, NextWorkerID: math.MaxInt64, DatacenterID: math.MaxInt64,
-		FirstWorkerID: math.MaxInt64, Fence: math.MaxInt64, Horizon: math.MaxInt64, Token: token, Identity: identity, Epoch: time.UnixMilli(1).UTC()}
+		FirstWorkerID: math.MaxInt64, Fence: math.MaxInt64, Horizon: math.MaxInt64, Token: token, Identity: identity, Extra: extra, Epoch: time.UnixMilli(1).UTC()}
 	for _, row := range rows {
 		create(t, s, row)
 	}
@@ -254,7 +255,7 @@ func textWhole(t *testing.T, n namespace) {
 	create(t, s, row)
 	createMeta(t, s, meta)
 	nextRow, nextMeta := row, meta
-	for _, field := range []*string{&nextRow.Token, &nextRow.Owner, &nextRow.Holder, &nextRow.Identity, &nextMeta.Namespace, &nextMeta.Token, &nextMeta.Identity} {
+	for _, field := range []*string{&nextRow.Token, &nextRow.Owner, &nextRow.Holder, &nextRow.Identity, &nextRow.Extra, &nextMeta.Namespace, &nextMeta.Token, &nextMeta.Identity, &nextMeta.Extra} {
 		for _, text := range []string{"\xff", "a\xffb", "\xc3", "a\x00b", "T ", "é", strings.Repeat("x", 65), strings.Repeat("x", 129), strings.Repeat("é", 300)} {
 			*field = text
 			var ok bool

@@ -31,7 +31,7 @@ func writeFile(t *testing.T, content []byte, elem ...string) {
 
 // frame adds the checksum to a state.
 func frame(body []byte) []byte {
-	return fmt.Appendf(nil, `{"SHA256":"%x","State":%s}`+"\n", sha256.Sum256(body), body)
+	return fmt.Appendf(nil, `{"sha256":"%x","state":%s}`+"\n", sha256.Sum256(body), body)
 }
 
 // wantDamaged checks that a file with this content is rejected and stays unchanged.
@@ -77,7 +77,7 @@ func TestForeignStateIsRefused(t *testing.T) {
 	blank := diskFolder(t)
 	statusOf(t, blank)
 	intact := readFile(t, dir, "state.json")
-	body := intact[bytes.Index(intact, []byte(`"State":`))+len(`"State":`) : len(intact)-len("}\n")]
+	body := intact[bytes.Index(intact, []byte(`"state":`))+len(`"state":`) : len(intact)-len("}\n")]
 	sum := func(body string) []byte { return frame([]byte(body)) }
 	if !bytes.Equal(frame(body), intact) {
 		t.Fatal("the test does not know the format")
@@ -85,17 +85,18 @@ func TestForeignStateIsRefused(t *testing.T) {
 	for what, content := range map[string][]byte{
 		"another store's":           readFile(t, other, "state.json"),
 		"another store's, unused":   readFile(t, blank, "state.json"),
-		"a later format":            sum(strings.Replace(string(body), `"Format":1`, `"Format":2`, 1)),
-		"a field nobody knows":      sum(strings.Replace(string(body), `"Format":1`, `"Format":1,"X":1`, 1)),
-		"no format":                 sum(strings.Replace(string(body), `"Format":1,`, ``, 1)),
+		"a later format":            sum(strings.Replace(string(body), `"reader":1`, `"reader":2`, 1)),
+		"no format":                 sum(strings.Replace(string(body), `"reader":1,`, ``, 1)),
 		"null":                      sum("null"),
 		"nothing, with a checksum":  sum(""),
 		"no JSON, with a checksum":  sum("{"),
-		"a number that is too long": sum(strings.Replace(string(body), `"Fence":`, `"Fence":99999999999999999999`, 1)),
+		"a number that is too long": sum(strings.Replace(string(body), `"fence":`, `"fence":99999999999999999999`, 1)),
 		"somebody's JSON":           []byte(`{"rows":[]}`),
 	} {
 		wantDamaged(t, dir, "state.json", content, what)
 	}
+	writeFile(t, sum(strings.Replace(string(body), `"reader":1`, `"reader":1,"later":1`, 1)), dir, "state.json")
+	statusOf(t, dir) // a field of a later release does no harm
 	wantDamaged(t, dir, "lock", []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), "another ID")
 	writeFile(t, intact, dir, "state.json")
 	wantError(t, dir, leasestore.ErrDamaged)

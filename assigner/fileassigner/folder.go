@@ -142,7 +142,7 @@ func (f *folder) read(used bool) error {
 // create writes a state without rows, and then its ID into the lock file. So a lock file with an ID
 // proves that a state existed.
 func (f *folder) create() error {
-	f.state = &fileState{Format: stateFormat, ID: rand.Text(), Rows: make(map[int64]leasestore.Row)}
+	f.state = &fileState{Reader: stateFormat, ID: rand.Text(), Rows: make(map[int64]leasestore.Row)}
 	if err := f.write(); err != nil {
 		return err
 	}

@@ -11,18 +11,19 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-// stateFormat changes with the fields of fileState, Meta and Row.
+// stateFormat rises when a reader that does not know a change would do harm. A reader ignores
+// fields that it does not know, and the next write drops them.
 const stateFormat = 1
 
 // A fileState is the whole state of a LeaseStore and a SegmentSource.
 type fileState struct {
-	Format int
-	ID     string    // random, and different for each store
-	Seen   time.Time // of the last write, by the clock of the host that wrote
-	Meta   leasestore.Meta
-	Rows   map[int64]leasestore.Row
+	Reader int                      `json:"reader"` // the lowest format that a reader must know
+	ID     string                   `json:"id"`     // random, and different for each store
+	Seen   time.Time                `json:"seen"`   // of the last write, by the clock of the host that wrote
+	Meta   leasestore.Meta          `json:"meta"`
+	Rows   map[int64]leasestore.Row `json:"rows"`
 	// Counters maps the counters of package segment to their next IDs.
-	Counters map[string]int64 `json:",omitempty"`
+	Counters map[string]int64 `json:"counters,omitempty"`
 }
 
 // blank reports whether no process has created a namespace, a row or a counter yet.
@@ -44,11 +45,11 @@ func frame(body []byte) []byte {
 }
 
 const (
-	frameStart = `{"SHA256":"%x","State":`
+	frameStart = `{"sha256":"%x","state":`
 	frameEnd   = "}\n"
 )
 
-// decodeState is the inverse of encode. It rejects any other byte sequence.
+// decodeState is the inverse of encode, also of a later release.
 func decodeState(raw []byte) (*fileState, error) {
 	body := raw[min(len(frame(nil))-len(frameEnd), len(raw)):]
 	body = bytes.TrimSuffix(body, []byte(frameEnd))
@@ -57,12 +58,10 @@ func decodeState(raw []byte) (*fileState, error) {
 			leasestore.ErrDamaged, stateName, len(raw))
 	}
 	s := new(fileState)
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.DisallowUnknownFields()
-	err := d.Decode(s)
-	if s.Format > stateFormat {
-		err = fmt.Errorf("format %d, this version reads 1 to %d; use a later version", s.Format, stateFormat)
-	} else if err == nil && (s.Format != stateFormat || s.ID == "" || s.Rows == nil) {
+	err := json.Unmarshal(body, s)
+	if s.Reader > stateFormat {
+		err = fmt.Errorf("it needs a reader of format %d, here %d; use a later version", s.Reader, stateFormat)
+	} else if err == nil && (s.Reader < 1 || s.ID == "" || s.Rows == nil) {
 		err = errors.New("not the state of a LeaseStore or SegmentSource")
 	}
 	if err != nil {

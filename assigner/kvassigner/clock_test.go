@@ -40,7 +40,7 @@ func TestStatusSeenFollowsWrites(t *testing.T) {
 			t.Errorf("the time was written %d times in 5 s, want 11", writes)
 		}
 		// A host whose clock was wrong writes again: the time goes back.
-		key, tomorrow := "seen/"+namespace, fmt.Appendf(nil, `{"Format":1,"Value":%q}`, time.Now().Add(24*time.Hour).Format(time.RFC3339Nano))
+		key, tomorrow := "seen/"+namespace, fmt.Appendf(nil, `{"reader":1,"value":%q}`, time.Now().Add(24*time.Hour).Format(time.RFC3339Nano))
 		_, revision, _ := m.Get(t.Context(), key)
 		if ok, err := m.Put(t.Context(), key, tomorrow, revision); !ok || err != nil {
 			t.Fatal(ok, err)

@@ -43,7 +43,7 @@ func (c *crowd) List(ctx context.Context, prefix string) (entries []kvassigner.E
 		if c.free(w) {
 			expires = "2000-01-01T00:00:00Z"
 		}
-		value := fmt.Appendf(nil, `{"Format":1,"Value":{"WorkerID":%d,"Expires":%q}}`, w, expires)
+		value := fmt.Appendf(nil, `{"reader":1,"later":{},"value":{"workerID":%d,"expires":%q,"later":1}}`, w, expires)
 		entries = append(entries, kvassigner.Entry{Key: rowKey(w), Value: value})
 	}
 	return entries, nil

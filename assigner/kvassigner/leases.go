@@ -145,8 +145,8 @@ func (l *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Du
 // A namedMeta is the meta row of a namespace with its exact name; the key has the name in lower
 // case.
 type namedMeta struct {
-	Name string
-	Meta leasestore.Meta
+	Name string          `json:"name"`
+	Meta leasestore.Meta `json:"meta"`
 }
 
 // CreateFree creates no rows: a KV writes one key at a time.

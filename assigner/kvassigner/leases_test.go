@@ -127,10 +127,10 @@ func TestLeaseStoreRefusesForeignRecords(t *testing.T) {
 		want      string
 	}{
 		{rowKey(4007), "mine", []int{3, 4, 5}, nil, "was not written by this package"},
-		{rowKey(4007), `{"Format":2}`, []int{3, 4, 5}, assigner.ErrLayoutMismatch, "format 2, here 1"},
+		{rowKey(4007), `{"reader":2,"value":"new"}`, []int{3, 4, 5}, assigner.ErrLayoutMismatch, "format 2, here 1"},
 		{"meta/" + strings.ToLower(namespace), "[]", []int{1, 2, 6, 7}, nil, "was not written by this package"},
-		{"meta/" + strings.ToLower(namespace), "{}", []int{1, 2, 6, 7}, assigner.ErrLayoutMismatch, "format 0, here 1"},
-		{"seen/" + namespace, `{"Format":1,"Value":7}`, []int{0, 2, 5}, nil, "was not written by this package"},
+		{"meta/" + strings.ToLower(namespace), "{}", []int{1, 2, 6, 7}, nil, "was not written by this package: it has no number reader"},
+		{"seen/" + namespace, `{"reader":1,"value":7}`, []int{0, 2, 5}, nil, "was not written by this package"},
 	} {
 		m := newMemory()
 		m.now = nil

@@ -4,20 +4,22 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-// format is the version of the records that this code knows.
+// format is the version of the records that this code knows. It rises when a reader that does not
+// know a change would do harm. A reader ignores fields that it does not know.
 const format = 1
 
 // A record is the value of a key, in JSON: a namedMeta, an [leasestore.Row], a time or a number.
 type record[T any] struct {
-	Format int
-	Swap   string // random, of the call that wrote the record
-	Value  T
+	Reader int    `json:"reader"` // the lowest format that a reader must know
+	Swap   string `json:"swap"`   // random, of the call that wrote the record
+	Value  T      `json:"value"`
 }
 
 // Row returns the row in the value of a key under worker/, for a KV that shows rows to people.
@@ -27,12 +29,16 @@ func Row(value []byte) (leasestore.Row, error) {
 }
 
 func decode[T any](key string, value []byte) (r record[T], err error) {
-	if err := json.Unmarshal(value, &r); err != nil {
-		return record[T]{}, fmt.Errorf("kvassigner: key %s was not written by this package: %w", key, err)
+	err = json.Unmarshal(value, &r)
+	if r.Reader > format { // also beside an error: values of a later format may have other types
+		return record[T]{}, fmt.Errorf("%w: key %s of the store needs a reader of format %d, here %d; use a release of this library that knows it",
+			assigner.ErrLayoutMismatch, key, r.Reader, format)
 	}
-	if r.Format != format {
-		return record[T]{}, fmt.Errorf("%w: key %s of the store has format %d, here %d; use a release of this library that knows it",
-			assigner.ErrLayoutMismatch, key, r.Format, format)
+	if err == nil && r.Reader < 1 {
+		err = errors.New("it has no number reader")
+	}
+	if err != nil {
+		return record[T]{}, fmt.Errorf("kvassigner: key %s was not written by this package: %w", key, err)
 	}
 	return r, nil
 }

@@ -90,32 +90,35 @@ type Store interface {
 // A Status is the answer of a server to Store.Status. One clock gives Now and Row.Expires and
 // decides which rows have expired; claims compare the two.
 type Status struct {
-	Now      time.Time // the server's clock, or this host's if the server has none
-	Seen     time.Time // zero if the server has a clock; otherwise the writing host's time at the last write
-	Identity string    // changes when the server's data is replaced; "" if the server has none
-	Faults   []string  // settings that let it forget acknowledged commits; empty: durable
-	Lossy    bool      // it may forget acknowledged commits with any settings
+	Now      time.Time `json:"now"`      // the server's clock, or this host's if the server has none
+	Seen     time.Time `json:"seen"`     // zero if the server has a clock; otherwise the writing host's time at the last write
+	Identity string    `json:"identity"` // changes when the server's data is replaced; "" if the server has none
+	Faults   []string  `json:"faults"`   // settings that let it forget acknowledged commits; empty: durable
+	Lossy    bool      `json:"lossy"`    // it may forget acknowledged commits with any settings
 
-	Store     string // names the server, file or folder in log records, without passwords
-	Namespace string // of the store; "" if its server or file has a single namespace
+	Store     string `json:"store"`     // names the server, file or folder in log records, without passwords
+	Namespace string `json:"namespace"` // of the store; "" if its server or file has a single namespace
 }
 
 // A Meta describes a namespace. All its holders compose IDs in the same way. A store keeps numbers
 // from 0 to the largest int64, an Epoch in whole milliseconds, and the texts that a Row may have;
 // Namespace is like a Token.
+//
+// The names in JSON never change: files, keys and remote leases have them.
 type Meta struct {
-	Version       int64  // counts swaps, from 1
-	Namespace     string // random; another value shows that the namespace was created again
-	Layout        bitsalloc.Layout
-	Epoch         time.Time
-	DatacenterID  int64
-	FirstWorkerID int64  // smallest worker ID of the namespace, see LeaseConfig.FirstWorkerID
-	NextWorkerID  int64  // smallest worker ID that was never given out
-	Fence         int64  // lower bound for the fence of every row, also of rows not created yet
-	Horizon       int64  // claims begin above this delta, see Horizon
-	Quarantine    int64  // highest delta that servers before Identity may have granted and forgotten
-	Token         string // random, new at each swap
-	Identity      string // of the server at the last claim
+	Version       int64            `json:"version"`   // counts swaps, from 1
+	Namespace     string           `json:"namespace"` // random; another value shows that the namespace was created again
+	Layout        bitsalloc.Layout `json:"layout"`
+	Epoch         time.Time        `json:"epoch"`
+	DatacenterID  int64            `json:"datacenterID"`
+	FirstWorkerID int64            `json:"firstWorkerID"` // smallest worker ID of the namespace, see LeaseConfig.FirstWorkerID
+	NextWorkerID  int64            `json:"nextWorkerID"`  // smallest worker ID that was never given out
+	Fence         int64            `json:"fence"`         // lower bound for the fence of every row, also of rows not created yet
+	Horizon       int64            `json:"horizon"`       // claims begin above this delta, see Horizon
+	Quarantine    int64            `json:"quarantine"`    // highest delta that servers before Identity may have granted and forgotten
+	Token         string           `json:"token"`         // random, new at each swap
+	Identity      string           `json:"identity"`      // of the server at the last claim
+	Extra         string           `json:"extra"`         // of a later release, see Row
 }
 
 // A Row keeps the state of a worker ID. Its fence is the highest delta that a holder may use or may
@@ -125,17 +128,22 @@ type Meta struct {
 // A store keeps numbers from 0 to the largest int64, a Token of up to 64 printable ASCII characters
 // without a space, an Owner and a Holder of up to 255 characters of UTF-8 without NUL, and an
 // Identity of up to 128. It may keep longer texts. An empty text and a missing one are the same.
+//
+// Extra is for later releases, which share a store with this one. A store keeps up to 1,000 bytes
+// of UTF-8 without NUL. Every claim, renewal, release and operation copies Extra from the row that
+// it replaces. This release leaves it empty in new rows.
 type Row struct {
-	WorkerID int64
-	Version  int64 // counts claims, from 1
-	Fence    int64
-	Oldest   int64  // the lowest delta of which the holder, or one before it, could still issue an ID at the last claim or renewal
-	Former   int64  // the highest delta that holders before it, which did not release the row, and callers may still use; 0: none
-	Token    string // random, of the holder; "" when the row is free; see Revoked
-	Owner    string // LeaseConfig.Owner, shown to people; Fenced compares it
-	Holder   string // host and process number of the holder, shown to people
-	Identity string // of the server at the last claim or renewal, and its Meta.Quarantine
-	Expires  time.Time
+	WorkerID int64     `json:"workerID"`
+	Version  int64     `json:"version"` // counts claims, from 1
+	Fence    int64     `json:"fence"`
+	Oldest   int64     `json:"oldest"`   // the lowest delta of which the holder, or one before it, could still issue an ID at the last claim or renewal
+	Former   int64     `json:"former"`   // the highest delta that holders before it, which did not release the row, and callers may still use; 0: none
+	Token    string    `json:"token"`    // random, of the holder; "" when the row is free; see Revoked
+	Owner    string    `json:"owner"`    // LeaseConfig.Owner, shown to people; Fenced compares it
+	Holder   string    `json:"holder"`   // host and process number of the holder, shown to people
+	Identity string    `json:"identity"` // of the server at the last claim or renewal, and its Meta.Quarantine
+	Expires  time.Time `json:"expires"`
+	Extra    string    `json:"extra"`
 }
 
 // Same reports whether m and other have the same version and token. A swap from m then succeeds on

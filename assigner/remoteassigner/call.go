@@ -43,7 +43,7 @@ func call[T any](ctx context.Context, s *store, method string, q question) (resu
 func read[T any](response *http.Response, text []byte, nonce string) (result T, err error) {
 	if code := response.StatusCode; code == http.StatusOK || code == http.StatusBadGateway {
 		var found answer[T]
-		if err = decode(text, &found); err == nil && (found.Result != nil || found.Error != nil) {
+		if err = json.Unmarshal(text, &found); err == nil && (found.Result != nil || found.Error != nil) {
 			if found.Result != nil {
 				result = *found.Result
 			}
@@ -62,7 +62,7 @@ func read[T any](response *http.Response, text []byte, nonce string) (result T, 
 
 // errAnotherRequest is the error for the answer of a cache: a swap would take the success of
 // another process for its own.
-var errAnotherRequest = errors.New("the answer belongs to another request: switch off caches of POST requests on the way, and use one release on both sides")
+var errAnotherRequest = errors.New("the answer belongs to another request: switch off caches of POST requests on the way")
 
 // refused returns the error for an answer that is not the store's.
 func refused(response *http.Response, text []byte, cause error) error {

@@ -22,10 +22,7 @@
 // call meets the change of the first, and reports false for a swap that took effect, so that claims
 // and renewals fail. Make no exception for them in a proxy or in Config.Client.
 //
-// Both sides use one release: each rejects fields that it does not know.
-//
-// Processes that start at once in a new namespace take their rows one by one, which takes longer
-// than on the database itself.
+// Both sides may be of neighbouring releases: each ignores fields that it does not know.
 //
 // # Rights
 //

@@ -77,7 +77,7 @@ func ask(w http.ResponseWriter, r *http.Request, method string) (q question, sta
 	if err != nil {
 		return q, http.StatusRequestEntityTooLarge, fmt.Sprintf("The body was cut off or is too long, allowed: up to %d bytes.", mostBytes)
 	}
-	if err = decode(text, &q); err == nil {
+	if err = json.Unmarshal(text, &q); err == nil {
 		err = q.check(method)
 	}
 	if err != nil {

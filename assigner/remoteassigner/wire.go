@@ -1,11 +1,8 @@
 package remoteassigner
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -49,19 +46,6 @@ type failure struct {
 func (f *failure) Error() string { return f.Text }
 
 func (f *failure) Is(target error) bool { return f.Overlap && target == leasestore.ErrOverlap }
-
-// decode rejects unknown fields, which a program of another release may need to be kept.
-func decode(text []byte, value any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(value); err != nil {
-		return err
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return errors.New("there is more after the JSON object")
-	}
-	return nil
-}
 
 func tooLarge(r leasestore.Row) bool {
 	return r.WorkerID < 0 || len(r.Token) > 64 || max(utf8.RuneCountInString(r.Owner), utf8.RuneCountInString(r.Holder)) > 255

@@ -51,10 +51,10 @@ type leases struct {
 
 const (
 	selectRow = "SELECT " + rowColumns + " FROM WORKER_LEASE WHERE NAMESPACE = ?"
-	createRow = "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, VERSION, FENCE, OLDEST, FORMER, TOKEN, OWNER, HOLDER, SERVER_ID, EXPIRES_AT, SWAPS) " +
+	createRow = "INSERT INTO WORKER_LEASE (NAMESPACE, WORKER_ID, VERSION, FENCE, OLDEST, FORMER, TOKEN, OWNER, HOLDER, SERVER_ID, EXTRA, EXPIRES_AT, SWAPS) " +
 		"VALUES " + rowValues
-	rowValues = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {later}, 1)"
-	updateRow = "UPDATE WORKER_LEASE {key} SET VERSION = ?, FENCE = ?, OLDEST = ?, FORMER = ?, TOKEN = ?, OWNER = ?, HOLDER = ?, SERVER_ID = ?, EXPIRES_AT = {later}, " +
+	rowValues = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {later}, 1)"
+	updateRow = "UPDATE WORKER_LEASE {key} SET VERSION = ?, FENCE = ?, OLDEST = ?, FORMER = ?, TOKEN = ?, OWNER = ?, HOLDER = ?, SERVER_ID = ?, EXTRA = ?, EXPIRES_AT = {later}, " +
 		"SWAPS = SWAPS + 1" + sameRow
 	sameRow = " WHERE NAMESPACE = ? AND WORKER_ID = ? AND VERSION = ? AND FENCE = ? AND TOKEN = ?"
 )
@@ -123,11 +123,11 @@ func (l *leases) rows(ctx context.Context, query string, args ...any) ([]leasest
 }
 
 // rowColumns are the columns that scanRow reads.
-const rowColumns = "WORKER_ID, VERSION, FENCE, OLDEST, FORMER, TOKEN, OWNER, HOLDER, SERVER_ID, {expires}"
+const rowColumns = "WORKER_ID, VERSION, FENCE, OLDEST, FORMER, TOKEN, OWNER, HOLDER, SERVER_ID, EXTRA, {expires}"
 
 func scanRow(result interface{ Scan(...any) error }) (r leasestore.Row, err error) {
 	var expires int64
-	err = result.Scan(&r.WorkerID, &r.Version, &r.Fence, &r.Oldest, &r.Former, &r.Token, &r.Owner, &r.Holder, &r.Identity, &expires)
+	err = result.Scan(&r.WorkerID, &r.Version, &r.Fence, &r.Oldest, &r.Former, &r.Token, &r.Owner, &r.Holder, &r.Identity, &r.Extra, &expires)
 	r.Expires = time.UnixMicro(expires).UTC()
 	return r, err
 }
@@ -157,7 +157,7 @@ func (l *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Du
 
 // arguments returns the values of createRow, which updateRow has from the third on.
 func (l *leases) arguments(r leasestore.Row, ttl time.Duration) []any {
-	return []any{l.namespace, r.WorkerID, r.Version, r.Fence, r.Oldest, r.Former, r.Token, r.Owner, r.Holder, r.Identity, ttl.Microseconds()}
+	return []any{l.namespace, r.WorkerID, r.Version, r.Fence, r.Oldest, r.Former, r.Token, r.Owner, r.Holder, r.Identity, r.Extra, ttl.Microseconds()}
 }
 
 func (l *leases) Status(ctx context.Context) (status leasestore.Status, err error) {

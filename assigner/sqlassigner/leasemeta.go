@@ -19,7 +19,7 @@ const leaseSchema = 1
 // metaColumns are the columns that SwapMeta writes, in the order of metaRow.fields.
 func metaColumns() []string {
 	return append([]string{"VERSION", "NAMESPACE_UUID", "DATACENTER_ID", "FIRST_WORKER_ID", "NEXT_WORKER_ID", "FENCE", "HORIZON", "QUARANTINE", "TOKEN",
-		"SERVER_ID", "SCHEMA_VERSION"}, pinColumns[:]...)
+		"SERVER_ID", "EXTRA", "SCHEMA_VERSION"}, pinColumns[:]...)
 }
 
 // A metaRow is a row of WORKER_LEASE_META.
@@ -32,7 +32,7 @@ type metaRow struct {
 // fields returns r as destinations of a row, and as arguments of statements.
 func (r *metaRow) fields() []any {
 	m := &r.Meta
-	return append([]any{&m.Version, &m.Namespace, &m.DatacenterID, &m.FirstWorkerID, &m.NextWorkerID, &m.Fence, &m.Horizon, &m.Quarantine, &m.Token, &m.Identity, &r.schema},
+	return append([]any{&m.Version, &m.Namespace, &m.DatacenterID, &m.FirstWorkerID, &m.NextWorkerID, &m.Fence, &m.Horizon, &m.Quarantine, &m.Token, &m.Identity, &m.Extra, &r.schema},
 		r.pin.fields()...)
 }
 

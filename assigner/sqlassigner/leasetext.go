@@ -18,12 +18,12 @@ const (
 )
 
 func checkRow(r leasestore.Row) error {
-	return errors.Join(checkText("Token", r.Token, maxToken), checkText("Owner", r.Owner, maxOwner), checkText("Holder", r.Holder, maxOwner),
+	return errors.Join(r.CheckTexts(), checkText("Token", r.Token, maxToken), checkText("Owner", r.Owner, maxOwner), checkText("Holder", r.Holder, maxOwner),
 		checkText("Identity", r.Identity, maxIdentity))
 }
 
 func checkMeta(m leasestore.Meta) error {
-	return errors.Join(checkText("Namespace", m.Namespace, maxToken), checkText("Token", m.Token, maxToken), checkText("Identity", m.Identity, maxIdentity))
+	return errors.Join(m.CheckTexts(), checkText("Namespace", m.Namespace, maxToken), checkText("Token", m.Token, maxToken), checkText("Identity", m.Identity, maxIdentity))
 }
 
 // checkText returns an error for a text that does not fit. A column of tokens has ASCII, and may

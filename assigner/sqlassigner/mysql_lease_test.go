@@ -72,7 +72,7 @@ func largeNamespace(t *testing.T, f flavor, b storetest.Database) {
 			db, _ := b.Applied(t)
 			storetest.Assign(t, storetest.Leased(db)) // the meta row, and worker 0
 			storetest.Exec(t, db, fmt.Sprintf("INSERT INTO WORKER_LEASE SELECT NAMESPACE, seq, 1, 1, 0, 1, IF(seq %% 10 < %d, 'T', ''), 'pid 4711', "+
-				"'pid 4711', SERVER_ID, IF(seq %% 10 < %d, '2099-01-01', '2026-01-01'), 1 FROM WORKER_LEASE_META, (SELECT ROW_NUMBER() OVER () AS seq FROM "+
+				"'pid 4711', SERVER_ID, '', IF(seq %% 10 < %d, '2099-01-01', '2026-01-01'), 1 FROM WORKER_LEASE_META, (SELECT ROW_NUMBER() OVER () AS seq FROM "+
 				"(SELECT 1 FROM information_schema.COLLATIONS AS a, information_schema.COLLATIONS AS b LIMIT %d) AS rows_of_any_kind) AS numbers", held, held, n),
 				fmt.Sprintf("UPDATE WORKER_LEASE_META SET NEXT_WORKER_ID = %d", n+1), "ANALYZE TABLE WORKER_LEASE")
 			reads := "SELECT SUM(VARIABLE_VALUE) FROM " + f.counted + " WHERE VARIABLE_NAME LIKE 'Handler_read_%'"
