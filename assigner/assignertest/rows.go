@@ -254,6 +254,7 @@ func textWhole(t *testing.T, n namespace) {
 	s, row, meta := n.Handle(), sampleRow(12), sampleMeta()
 	create(t, s, row)
 	createMeta(t, s, meta)
+	reader := n.Handle()
 	nextRow, nextMeta := row, meta
 	for _, field := range []*string{&nextRow.Token, &nextRow.Owner, &nextRow.Holder, &nextRow.Identity, &nextRow.Extra, &nextMeta.Namespace, &nextMeta.Token, &nextMeta.Identity, &nextMeta.Extra} {
 		for _, text := range []string{"\xff", "a\xffb", "\xc3", "a\x00b", "T ", "é", strings.Repeat("x", 65), strings.Repeat("x", 129), strings.Repeat("é", 300)} {
@@ -272,8 +273,8 @@ func textWhole(t *testing.T, n namespace) {
 				row, meta = nextRow, nextMeta
 			}
 			nextRow, nextMeta = row, meta
-			wantRow(t, n.Handle(), row)
-			wantMeta(t, n.Handle(), meta)
+			wantRow(t, reader, row)
+			wantMeta(t, reader, meta)
 		}
 	}
 }
