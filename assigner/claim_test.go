@@ -52,7 +52,10 @@ func on(open func(leasestore.Store, LeaseConfig) Assigner, cfg LeaseConfig) func
 
 // fencedBy returns a func that opens Fenced for an owner.
 func fencedBy(owner string, source Assigner) func(leasestore.Store, LeaseConfig) Assigner {
-	return func(s leasestore.Store, cfg LeaseConfig) Assigner { return Fenced(s, source, owner, cfg) }
+	return func(s leasestore.Store, cfg LeaseConfig) Assigner {
+		cfg.Owner = owner
+		return Fenced(s, source, cfg)
+	}
 }
 
 // server sets the identity of the server, to which the rows belong, and the fence of row 0.
@@ -302,7 +305,7 @@ func TestAssignRejectsAnotherDomainByField(t *testing.T) {
 
 func TestAssignNamesAllMistakesOfItsConfig(t *testing.T) {
 	cfg := LeaseConfig{Window: -time.Second, MaxLead: -time.Minute, MaxSkew: -time.Hour, FirstWorkerID: -1}
-	refused(t, Fenced(nil, nil, "", cfg), nil, "store nil", "source nil", `owner ""`, "Window -1s", "MaxLead -1m0s", "MaxSkew -1h0m0s")
+	refused(t, Fenced(nil, nil, cfg), nil, "store nil", "source nil", `Owner ""`, "Window -1s", "MaxLead -1m0s", "MaxSkew -1h0m0s")
 	cfg = LeaseConfig{Window: maxSpan + 1, MaxLead: maxSpan + 2, MaxSkew: maxSpan + 3}
 	refused(t, Leased(newMemStore(), cfg), nil, "Window 87600h0m0.000000001s", "MaxLead 87600h0m0.000000002s", "MaxSkew 87600h0m0.000000003s")
 	take(t, Leased(newMemStore(), LeaseConfig{Window: maxSpan, MaxLead: maxSpan, MaxSkew: maxSpan}))
@@ -314,7 +317,7 @@ func TestAssignNamesAllMistakesOfItsConfig(t *testing.T) {
 	s := newMemStore()
 	s.pin(1)
 	s.meta.Layout = d.Layout
-	if err := leasestore.Recover(t.Context(), s, time.Hour); err == nil {
+	if err := leasestore.Recover(t.Context(), s, leasestore.Recovery{Lead: time.Hour}); err == nil {
 		t.Error("no error for a stored layout of 64 bits")
 	}
 }
@@ -554,7 +557,7 @@ func TestAssignBySeveralGenerators(t *testing.T) {
 	for name, open := range map[string]func(leasestore.Store) Assigner{
 		"Leased": leased,
 		"Fenced": func(s leasestore.Store) Assigner {
-			return clocked(Fenced(s, Static(2), "orders-2", LeaseConfig{Window: shortWindow.Window, MaxLead: 24 * time.Hour}))
+			return clocked(Fenced(s, Static(2), LeaseConfig{Owner: "orders-2", Window: shortWindow.Window, MaxLead: 24 * time.Hour}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -613,13 +616,13 @@ func TestExtraIsKept(t *testing.T) {
 	kept("a renewal")
 	testkit.Must(t, l.End(t.Context(), Ending{Released: true, Used: 1000}))
 	kept("a release")
-	take(t, clocked(Fenced(s, Static(0), "orders-0", shortWindow)))
+	take(t, clocked(Fenced(s, Static(0), ownedBy("orders-0"))))
 	kept("a claim by Fenced")
-	_, err := leasestore.Revoke(t.Context(), s, 0)
+	_, err := leasestore.Revoke(t.Context(), s, leasestore.Revocation{WorkerID: 0})
 	testkit.Must(t, err)
 	kept("Revoke")
 	change()
-	testkit.Must(t, leasestore.Recover(t.Context(), s, time.Minute))
+	testkit.Must(t, leasestore.Recover(t.Context(), s, leasestore.Recovery{Lead: time.Minute}))
 	kept("Recover")
 	_, err = leasestore.Horizon(t.Context(), s)
 	testkit.Must(t, err)

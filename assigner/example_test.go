@@ -62,7 +62,7 @@ func folder() (store leasestore.Store, remove func()) {
 	if err != nil {
 		panic(err)
 	}
-	return fileassigner.LeaseStore(dir), func() { _ = os.RemoveAll(dir) }
+	return fileassigner.LeaseStore(dir, fileassigner.Config{}), func() { _ = os.RemoveAll(dir) }
 }
 
 // undurable is only for these examples: some hosts keep temporary files in memory.
@@ -93,7 +93,7 @@ func ExampleFenced() {
 	store, remove := folder()
 	defer remove()
 	for _, host := range []string{"host-a", "host-b"} {
-		numbers := assigner.Fenced(store, assigner.Static(7), host, undurable)
+		numbers := assigner.Fenced(store, assigner.Static(7), assigner.LeaseConfig{Owner: host, AllowUndurable: true})
 		g, err := cached.New(cached.Config{Assigner: numbers})
 		if err != nil {
 			fmt.Println(host, "has none:", errors.Is(err, assigner.ErrWorkerInUse))
@@ -118,7 +118,7 @@ func Example_recover() {
 		return
 	}
 	old, err := g.Next()
-	if err := errors.Join(err, g.Close(), leasestore.Recover(context.Background(), store, time.Hour)); err != nil {
+	if err := errors.Join(err, g.Close(), leasestore.Recover(context.Background(), store, leasestore.Recovery{Lead: time.Hour})); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -115,7 +115,7 @@ func TestHorizonHoldsAgainstAFencedHolderThatGoesOn(t *testing.T) {
 	for _, after := range []int64{9, 61} { // its row is held, or has just expired
 		s := newMemStore()
 		s.pin(0)
-		a := clocked(Fenced(s, Static(2), "me", shortWindow))
+		a := clocked(Fenced(s, Static(2), ownedBy("me")))
 		l := take(t, a)
 		_, err := l.Renew(t.Context(), Use{Used: memStart, Oldest: memStart - 3})
 		testkit.Must(t, err)
@@ -137,7 +137,7 @@ func TestHorizonHoldsThroughTakeovers(t *testing.T) {
 	start := func() Lease {
 		d := memDomain()
 		d.Now = func() int64 { return now }
-		a := Fenced(s, Static(2), "me", shortWindow).(*leaser)
+		a := Fenced(s, Static(2), ownedBy("me")).(*leaser)
 		a.clock = func() instant { return instant{s.status.Now, s.status.Now} }
 		return takeIn(t, a, d)
 	}
@@ -255,7 +255,7 @@ func TestHorizonPassesARecovery(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
 	take(t, leased(s))
-	testkit.Must(t, leasestore.Recover(t.Context(), s, time.Hour))
+	testkit.Must(t, leasestore.Recover(t.Context(), s, leasestore.Recovery{Lead: time.Hour}))
 	wantHorizon(t, s, 1)
 	d, now := memDomain(), int64(memStart+150)
 	d.Now, s.status.Now = func() int64 { return now }, memTime(now)
@@ -288,7 +288,7 @@ func TestHorizonHoldsAgainstAReleaseAfterATakeover(t *testing.T) {
 	row := s.rows[2]
 	row.Oldest = memStart - 9
 	s.rows[2] = row
-	l := take(t, clocked(Fenced(s, Static(2), "me", shortWindow)))
+	l := take(t, clocked(Fenced(s, Static(2), ownedBy("me"))))
 	testkit.Must(t, l.End(t.Context(), Ending{Released: true}))
 	wantHorizon(t, s, memStart-9)
 	s.status.Now = memTime(memStart + 120)
@@ -316,7 +316,7 @@ func followsCrashes(t *testing.T, releases bool) {
 	d := memDomain()
 	d.Now = func() int64 { return now }
 	for i := range 500 {
-		a := clocked(Fenced(s, Static(2), "me", shortWindow)).(*leaser)
+		a := clocked(Fenced(s, Static(2), ownedBy("me"))).(*leaser)
 		a.clock = func() instant { return instant{s.status.Now, s.status.Now} }
 		l := takeIn(t, a, d)
 		last := max(l.Grant().First, now)

@@ -60,7 +60,7 @@ type LeaseConfig struct {
 	// Owner names this process in the store, to be read by people: up to 255 characters of UTF-8
 	// without NUL. Empty: host name and process number. It must differ from the owners of [Fenced]
 	// in the namespace, which take each other's worker IDs at once: a failover that loses such a
-	// claim could leave two holders.
+	// claim could leave two holders. Fenced requires it.
 	Owner string
 	// AllowUndurable accepts a store whose settings let it forget acknowledged commits, and logs a
 	// warning. After a crash of such a store two holders may use the same deltas of a worker ID.
@@ -98,12 +98,12 @@ func Auto(store leasestore.Store, cfg LeaseConfig) Assigner {
 // Fenced returns an assigner that leases only the worker ID that source gives at each Assign. In a
 // pod of a StatefulSet whose name is in the environment variable POD_NAME:
 //
-//	numbers := assigner.Fenced(store, assigner.StatefulSet("POD_INDEX"), os.Getenv("POD_NAME"), assigner.LeaseConfig{})
+//	numbers := assigner.Fenced(store, assigner.StatefulSet("POD_INDEX"), assigner.LeaseConfig{Owner: os.Getenv("POD_NAME")})
 //
 // While another owner holds the worker ID, Assign returns [ErrWorkerInUse] with the other owner and
-// process. The same owner takes the worker ID over at once, and the fence keeps that safe. owner
-// must differ between processes that must not share the worker ID, and must stay the same over
-// restarts, such as a host name or an address.
+// process. The same owner takes the worker ID over at once, and the fence keeps that safe. Owner is
+// required. It must differ between processes that must not share the worker ID, and must stay the
+// same over restarts, such as a host name or an address.
 //
 // The lease of source is neither renewed nor released, so its grant has to be [GuaranteeDerived]:
 // [Static], [Env], [IPv4Suffix], [IPSum], [Hostname] and [StatefulSet] suit. With Fenced, two live
@@ -113,11 +113,11 @@ func Auto(store leasestore.Store, cfg LeaseConfig) Assigner {
 // one of them has lost it twice since it was last free; its Assign then returns [ErrWorkerInUse] as
 // long as the other process holds the worker ID. A second generator with one owner in one process
 // is rejected with the same error.
-func Fenced(store leasestore.Store, source Assigner, owner string, cfg LeaseConfig) Assigner {
+func Fenced(store leasestore.Store, source Assigner, cfg LeaseConfig) Assigner {
 	l := newLeaser(store, cfg)
-	l.config.Check(owner != "", "owner", `""`, "a name that differs between processes")
+	l.config.Check(cfg.Owner != "", "Owner", `""`, "a name that differs between processes")
 	l.config.Check(source != nil, "source", "nil", "an assigner such as Static or StatefulSet")
-	l.cfg.Owner, l.source = owner, source
+	l.source = source
 	return l
 }
 

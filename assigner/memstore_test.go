@@ -21,6 +21,13 @@ const memStart = 1000
 // shortWindow is the configuration of most tests.
 var shortWindow = LeaseConfig{Window: 30 * time.Second}
 
+// ownedBy returns shortWindow for Fenced.
+func ownedBy(owner string) LeaseConfig {
+	cfg := shortWindow
+	cfg.Owner = owner
+	return cfg
+}
+
 // A memStore keeps rows in memory. A test may intercept a swap and its answer, and a simulation
 // changes its rules and takes commits back.
 type memStore struct {

@@ -231,7 +231,7 @@ func restore(w *simWorld, whole bool) {
 	}
 	meta := w.store.meta
 	lead := max(highest-simAlloc.Delta(w.store.current().status.Now), 0) + w.rng.Int64N(w.window)
-	err := leasestore.Recover(context.Background(), w.store.current(), time.Duration(lead)*simUnit)
+	err := leasestore.Recover(context.Background(), w.store.current(), leasestore.Recovery{Lead: time.Duration(lead) * simUnit})
 	if err != nil {
 		w.wrong = append(w.wrong, err.Error())
 	}
@@ -268,7 +268,7 @@ func revokeRow(w *simWorld) {
 	if w.store.rows[worker].Version == 0 {
 		return
 	}
-	row, err := leasestore.Revoke(context.Background(), w.store.current(), worker)
+	row, err := leasestore.Revoke(context.Background(), w.store.current(), leasestore.Revocation{WorkerID: worker})
 	if err != nil {
 		w.wrong = append(w.wrong, err.Error())
 	}

@@ -263,13 +263,13 @@ func (w *script) do(words []string) {
 		copied := *w.leases[arg(1)].(*lease)
 		w.leases[arg(2)] = &copied
 	case "revoke":
-		row, err := leasestore.Revoke(w.Context(), w.memStore, number(1))
+		row, err := leasestore.Revoke(w.Context(), w.memStore, leasestore.Revocation{WorkerID: number(1)})
 		if w.answer(err); err == nil && row != w.rows[number(1)] {
 			w.print("  Revoke returns %s", w.row(row))
 		}
 	case "recover":
 		lead, err := time.ParseDuration(arg(1))
-		w.answer(errors.Join(err, leasestore.Recover(w.Context(), w.memStore, lead)))
+		w.answer(errors.Join(err, leasestore.Recover(w.Context(), w.memStore, leasestore.Recovery{Lead: lead})))
 	default:
 		w.Fatalf("unknown command %q", words)
 	}
@@ -320,7 +320,7 @@ func (w *script) open(name, kind string, args values) {
 	args.set("first", &cfg.FirstWorkerID)
 	var worker int64
 	args.set("worker", &worker)
-	a := map[string]Assigner{"leased": Leased(w.memStore, cfg), "auto": Auto(w.memStore, cfg), "fenced": Fenced(w.memStore, Static(worker), cfg.Owner, cfg)}[kind].(*leaser)
+	a := map[string]Assigner{"leased": Leased(w.memStore, cfg), "auto": Auto(w.memStore, cfg), "fenced": Fenced(w.memStore, Static(worker), cfg)}[kind].(*leaser)
 	a.shuffle, a.holder = w.order, "process "+name
 	a.clock = func() instant {
 		if w.host != nil {

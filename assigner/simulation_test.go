@@ -173,7 +173,8 @@ func (w *simWorld) newHolder(id int, workerBits uint8) *simHolder {
 	case w.chance(w.sim.fenced):
 		// Owners share numbers, and now and then two processes are one owner.
 		source := Static(w.rng.Int64N(1 << workerBits))
-		h.assigner = Fenced(store, source, fmt.Sprint("host ", w.rng.IntN(1+id)), cfg)
+		cfg.Owner = fmt.Sprint("host ", w.rng.IntN(1+id))
+		h.assigner = Fenced(store, source, cfg)
 	case w.chance(50):
 		h.assigner = Leased(store, cfg)
 	default:

@@ -187,12 +187,12 @@ func TestSpanEndsAtTheFence(t *testing.T) {
 
 // Recover raises all fences: which worker IDs the lost part of the store had given out is unknown.
 func TestNewAfterRecoverHasNoPast(t *testing.T) {
-	store := fileassigner.LeaseStore(testserver.DiskFolder(t))
+	store := fileassigner.LeaseStore(testserver.DiskFolder(t), fileassigner.Config{})
 	cfg := backdate.Config{Assigner: assigner.Auto(store, assigner.LeaseConfig{})}
 	if _, err := backdate.New(t.Context(), cfg); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Must(t, leasestore.Recover(t.Context(), store, time.Hour))
+	testkit.Must(t, leasestore.Recover(t.Context(), store, leasestore.Recovery{Lead: time.Hour}))
 	if _, err := backdate.New(t.Context(), cfg); !errors.Is(err, backdate.ErrNoPast) || !strings.Contains(err.Error(), "recovered") {
 		t.Errorf("%v, want ErrNoPast with the reason", err)
 	}

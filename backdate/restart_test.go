@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 }
 
 func numbers(folder string) assigner.Assigner {
-	return assigner.Auto(fileassigner.LeaseStore(folder), assigner.LeaseConfig{})
+	return assigner.Auto(fileassigner.LeaseStore(folder, fileassigner.Config{}), assigner.LeaseConfig{})
 }
 
 // Processes with one namespace issue IDs of the same instants and are killed, while a generator of

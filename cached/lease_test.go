@@ -94,7 +94,7 @@ func TestFenceIsRaisedBeforeItIsReached(t *testing.T) {
 func TestLargeRingDoesNotRaiseTheFence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := inBubble(t, cached.Config{BoostPower: 8,
-			Assigner: assigner.Leased(fileassigner.LeaseStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true, Window: 30 * time.Second})})
+			Assigner: assigner.Leased(fileassigner.LeaseStore(t.TempDir(), fileassigner.Config{}), assigner.LeaseConfig{AllowUndurable: true, Window: 30 * time.Second})})
 		for range 60 {
 			time.Sleep(time.Minute)
 			synctest.Wait()

@@ -118,7 +118,7 @@ func TestFailoverRepeatsNoID(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			on := func(dir string, boost int) cached.Config {
 				return cached.Config{Layout: narrow(), Epoch: bubbleEpoch(), BoostPower: boost,
-					Assigner: assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{AllowUndurable: true})}
+					Assigner: assigner.Leased(fileassigner.LeaseStore(dir, fileassigner.Config{}), assigner.LeaseConfig{AllowUndurable: true})}
 			}
 			primary, standby := t.TempDir(), t.TempDir()
 			testkit.Must(t, errors.Join(open(t, on(primary, 1)).Close(), os.CopyFS(standby, os.DirFS(primary))))

@@ -2,7 +2,7 @@
 // on ECS, Lambda and EC2 that have no other database. It is a module of its own.
 //
 //	client := dynamodb.NewFromConfig(cfg)
-//	leases := dynamoassigner.LeaseStore(client, "uidring", "orders")
+//	leases := dynamoassigner.LeaseStore(client, "uidring", "orders", dynamoassigner.Config{})
 //	generator, err := cached.NewContext(ctx, cached.Config{Assigner: assigner.Leased(leases, assigner.LeaseConfig{})})
 //
 // A swap is a conditional write, and all reads are strongly consistent. DynamoDB acknowledges a

@@ -17,7 +17,7 @@ import (
 func ExampleLeaseStore() {
 	var cfg aws.Config // of config.LoadDefaultConfig in github.com/aws/aws-sdk-go-v2/config
 	client := dynamodb.NewFromConfig(cfg)
-	leases := dynamoassigner.LeaseStore(client, "uidring", "orders")
+	leases := dynamoassigner.LeaseStore(client, "uidring", "orders", dynamoassigner.Config{})
 	numbers := assigner.Leased(leases, assigner.LeaseConfig{Window: time.Minute})
 	generator, err := cached.New(cached.Config{Assigner: numbers})
 	if err != nil {

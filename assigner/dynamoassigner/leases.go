@@ -12,6 +12,9 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
+// Config configures a [LeaseStore]. It has no options yet: use its zero value.
+type Config struct{}
+
 // LeaseStore returns the store of a namespace in a table, see [kvassigner.LeaseStore]. The table
 // exists: create it with [Table]. It holds any number of namespaces. It may hold items of other
 // programs, whose partition keys do not begin with meta or worker. The keys of the items are
@@ -21,8 +24,8 @@ import (
 //
 // The items are never deleted. Their attributes are strings, which a time to live cannot expire.
 // The store returns an error when a write may have taken effect.
-func LeaseStore(client *dynamodb.Client, table, namespace string) leasestore.Store {
-	return kvassigner.LeaseStore(&items{client, table}, namespace)
+func LeaseStore(client *dynamodb.Client, table, namespace string, _ Config) leasestore.Store {
+	return kvassigner.LeaseStore(&items{client, table}, namespace, kvassigner.Config{})
 }
 
 func (t *items) Check(string) error {

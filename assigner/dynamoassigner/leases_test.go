@@ -22,15 +22,15 @@ func TestConformance(t *testing.T) {
 func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	server := serve(t)
 	client := connect(server.DSN())
-	stores.Fail(t, dynamoassigner.LeaseStore(nil, "", "a/b"), "client is required", `table ""`, `namespace "a/b"`)
-	stores.Fail(t, dynamoassigner.LeaseStore(client, "", "orders"), `table ""`)
-	stores.Fail(t, dynamoassigner.LeaseStore(client, "missing", "orders"), "ResourceNotFoundException", "; create the table", "DynamoDB table missing at "+server.DSN())
+	stores.Fail(t, dynamoassigner.LeaseStore(nil, "", "a/b", dynamoassigner.Config{}), "client is required", `table ""`, `namespace "a/b"`)
+	stores.Fail(t, dynamoassigner.LeaseStore(client, "", "orders", dynamoassigner.Config{}), `table ""`)
+	stores.Fail(t, dynamoassigner.LeaseStore(client, "missing", "orders", dynamoassigner.Config{}), "ResourceNotFoundException", "; create the table", "DynamoDB table missing at "+server.DSN())
 }
 
 // A page has 1 MB.
 func TestListReturnsTheRowsOfAllFoldersAndPages(t *testing.T) {
 	client := connect(serve(t).DSN())
-	stores.ListHasAllFolders(t, dynamoassigner.LeaseStore(client, table, "orders"), 150, strings.Repeat("x", 12_000), dynamoassigner.LeaseStore(client, table, "orders0"))
+	stores.ListHasAllFolders(t, dynamoassigner.LeaseStore(client, table, "orders", dynamoassigner.Config{}), 150, strings.Repeat("x", 12_000), dynamoassigner.LeaseStore(client, table, "orders0", dynamoassigner.Config{}))
 }
 
 func TestListRefusesForeignItems(t *testing.T) {
@@ -40,7 +40,7 @@ func TestListRefusesForeignItems(t *testing.T) {
 	if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: item}); err != nil {
 		t.Fatal(err)
 	}
-	s := dynamoassigner.LeaseStore(client, table, "orders")
+	s := dynamoassigner.LeaseStore(client, table, "orders", dynamoassigner.Config{})
 	_, errLoad := s.Load(t.Context(), 7)
 	_, errList := s.List(t.Context())
 	for _, err := range []error{errLoad, errList} {

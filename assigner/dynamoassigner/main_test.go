@@ -66,7 +66,7 @@ func namespaces(server *testserver.Server) func(t *testing.T) assignertest.Store
 			transport := &http.Transport{DialContext: dial}
 			t.Cleanup(transport.CloseIdleConnections)
 			over := func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: transport} }
-			return dynamoassigner.LeaseStore(connect(s.DSN(), over), table, namespace)
+			return dynamoassigner.LeaseStore(connect(s.DSN(), over), table, namespace, dynamoassigner.Config{})
 		},
 	}
 	return b.Namespaces()

@@ -22,7 +22,7 @@ import (
 func TestStatusKnowsTheTableByItsID(t *testing.T) {
 	server := serve(t)
 	client := connect(server.DSN())
-	s := dynamoassigner.LeaseStore(client, table, "orders")
+	s := dynamoassigner.LeaseStore(client, table, "orders", dynamoassigner.Config{})
 	stores.ItsIdentityStays(t, s, server, "^table [0-9a-f-]{32,36}$")
 
 	// A backup is restored as a new table, under the old name.
@@ -70,7 +70,7 @@ func (r rewriter) Do(request *http.Request) (*http.Response, error) {
 // refused returns a store whose server answers the status in other words.
 func refused(url string, answer rewriter) leasestore.Store {
 	client := connect(url, func(o *dynamodb.Options) { o.RetryMaxAttempts, o.HTTPClient = 1, answer })
-	return dynamoassigner.LeaseStore(client, table, "orders")
+	return dynamoassigner.LeaseStore(client, table, "orders", dynamoassigner.Config{})
 }
 
 func TestStatusReportsGlobalTables(t *testing.T) {

@@ -2,7 +2,7 @@
 //
 //	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, DialTimeout: 5 * time.Second})
 //	…
-//	numbers := assigner.Leased(etcdassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{})
+//	numbers := assigner.Leased(etcdassigner.LeaseStore(client, "orders", etcdassigner.Config{}), assigner.LeaseConfig{})
 //	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
 //
 // [SegmentSource] keeps counters of package segment. The package is a module of its own.

@@ -18,7 +18,7 @@ import (
 func TestLeaseStoreWithoutAMajorityIsAnError(t *testing.T) {
 	server := testserver.Etcd(t)
 	client := connect(t, server.DSN())
-	s := etcdassigner.LeaseStore(client, namespace)
+	s := etcdassigner.LeaseStore(client, namespace, etcdassigner.Config{})
 	stores.Create(t, s, stores.Sample(), time.Hour)
 	if _, err := client.MemberAdd(t.Context(), []string{"http://127.0.0.1:1"}); err != nil {
 		t.Fatal(err)
@@ -41,15 +41,15 @@ func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 	cfg.Username, cfg.Password = "ids", "hunter2"
 	client, err := clientv3.New(cfg)
 	testkit.Close(t, client, err)
-	if err := errors.Join(stores.EveryCall(t.Context(), t, etcdassigner.LeaseStore(client, namespace), time.Minute)...); err != nil {
+	if err := errors.Join(stores.EveryCall(t.Context(), t, etcdassigner.LeaseStore(client, namespace, etcdassigner.Config{}), time.Minute)...); err != nil {
 		t.Errorf("with the permission that the documentation names: %v", err)
 	}
 	about := "kvassigner: etcd at " + server.DSN() + ": "
-	if _, err := etcdassigner.LeaseStore(client, "another").Load(t.Context(), 7); err == nil || !strings.Contains(err.Error(), about) || !strings.Contains(err.Error(), "permission denied") {
+	if _, err := etcdassigner.LeaseStore(client, "another", etcdassigner.Config{}).Load(t.Context(), 7); err == nil || !strings.Contains(err.Error(), about) || !strings.Contains(err.Error(), "permission denied") {
 		t.Errorf("another namespace: %v, want permission denied", err)
 	}
-	stores.Fail(t, etcdassigner.LeaseStore(admin, namespace), about, "user name is empty")
-	stores.Fail(t, etcdassigner.LeaseStore(nil, "a/b"), "client is required", `"a/b"`)
+	stores.Fail(t, etcdassigner.LeaseStore(admin, namespace, etcdassigner.Config{}), about, "user name is empty")
+	stores.Fail(t, etcdassigner.LeaseStore(nil, "a/b", etcdassigner.Config{}), "client is required", `"a/b"`)
 }
 
 // enableAuth makes the users root and ids, who has the permission that the documentation names.

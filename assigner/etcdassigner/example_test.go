@@ -24,7 +24,7 @@ func ExampleLeaseStore() {
 		log.Fatal(err)
 	}
 	defer client.Close()
-	numbers := assigner.Leased(etcdassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{Window: time.Minute})
+	numbers := assigner.Leased(etcdassigner.LeaseStore(client, "orders", etcdassigner.Config{}), assigner.LeaseConfig{Window: time.Minute})
 	generator, err := cached.New(cached.Config{Assigner: numbers})
 	if err != nil {
 		log.Fatal(err)

@@ -13,6 +13,9 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
+// Config configures a [LeaseStore]. It has no options yet: use its zero value.
+type Config struct{}
+
 // LeaseStore returns the store of a namespace, see [kvassigner.LeaseStore]. The keys are
 //
 //   - uidring/meta/orders, the meta row; the name is in lower case here;
@@ -23,8 +26,8 @@ import (
 //
 // The store returns an error when a write may have taken effect, and does not retry it. The caller
 // closes the client. Without a deadline a call may wait for a server as long as the client does.
-func LeaseStore(client *clientv3.Client, namespace string) leasestore.Store {
-	return kvassigner.LeaseStore(&store{client}, namespace)
+func LeaseStore(client *clientv3.Client, namespace string, _ Config) leasestore.Store {
+	return kvassigner.LeaseStore(&store{client}, namespace, kvassigner.Config{})
 }
 
 // root begins all keys.

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			return nil, err
 		}
-		return etcdassigner.SegmentSource(client), nil
+		return etcdassigner.SegmentSource(client, etcdassigner.SegmentConfig{}), nil
 	})
 	os.Exit(m.Run())
 }
@@ -60,7 +60,7 @@ func namespaces(t *testing.T, servers ...*testserver.Server) func(t *testing.T) 
 		Open: func(t *testing.T, s *testserver.Server, dial stores.Dial, namespace string) leasestore.Store {
 			hook := grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, "tcp", addr) })
 			soon := grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1, MaxDelay: time.Second}})
-			return etcdassigner.LeaseStore(connect(t, s.DSN(), hook, soon), namespace)
+			return etcdassigner.LeaseStore(connect(t, s.DSN(), hook, soon), namespace, etcdassigner.Config{})
 		},
 	}
 	return b.Namespaces()
@@ -81,15 +81,17 @@ func TestExample(t *testing.T) {
 // A page has 1,000 rows.
 func TestListReturnsTheRowsOfAllFoldersAndPages(t *testing.T) {
 	client := connect(t, testserver.Etcd(t).DSN())
-	stores.ListHasAllFolders(t, etcdassigner.LeaseStore(client, namespace), 1100, "", etcdassigner.LeaseStore(client, namespace+"0"))
+	stores.ListHasAllFolders(t, etcdassigner.LeaseStore(client, namespace, etcdassigner.Config{}), 1100, "", etcdassigner.LeaseStore(client, namespace+"0", etcdassigner.Config{}))
 }
 
 func TestSegments(t *testing.T) {
 	s := testserver.Etcd(t)
-	f := segmenttest.Fixture{Open: func(t *testing.T) segment.Source { return etcdassigner.SegmentSource(connect(t, s.DSN())) }}
+	f := segmenttest.Fixture{Open: func(t *testing.T) segment.Source {
+		return etcdassigner.SegmentSource(connect(t, s.DSN()), etcdassigner.SegmentConfig{})
+	}}
 	t.Run("Suite", func(t *testing.T) { segmenttest.Run(t, f) })
 	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, f, s.DSN(), s.Kill9, func() { s.Restart() }) })
-	if r, err := etcdassigner.SegmentSource(nil).Advance(t.Context(), "a", 1); err == nil {
+	if r, err := etcdassigner.SegmentSource(nil, etcdassigner.SegmentConfig{}).Advance(t.Context(), "a", 1); err == nil {
 		t.Errorf("without a client: range %v", r)
 	}
 }

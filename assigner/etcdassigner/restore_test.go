@@ -20,7 +20,7 @@ import (
 func TestStatusKnowsTheClusterByItsID(t *testing.T) {
 	server := testserver.Etcd(t)
 	client := connect(t, server.DSN())
-	s := etcdassigner.LeaseStore(client, namespace)
+	s := etcdassigner.LeaseStore(client, namespace, etcdassigner.Config{})
 	stores.ItsIdentityStays(t, s, server, "^cluster [0-9a-f]{1,16}$")
 
 	// A snapshot is restored in another cluster.
@@ -35,7 +35,7 @@ func TestStatusKnowsTheClusterByItsID(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return etcdassigner.LeaseStore(restored, namespace)
+		return etcdassigner.LeaseStore(restored, namespace, etcdassigner.Config{})
 	})
 }
 
@@ -54,7 +54,7 @@ func TestRecoverAfterARestoreOfASnapshotWithTheSameClusterID(t *testing.T) {
 	data := t.TempDir() + "/data"
 	server := testserver.Etcd(t, "--data-dir", data)
 	client := connect(t, server.DSN())
-	s := etcdassigner.LeaseStore(client, namespace)
+	s := etcdassigner.LeaseStore(client, namespace, etcdassigner.Config{})
 	assign := func() assigner.Grant {
 		t.Helper()
 		var l assigner.Lease
@@ -79,7 +79,7 @@ func TestRecoverAfterARestoreOfASnapshotWithTheSameClusterID(t *testing.T) {
 	if got := stores.Status(t, s).Identity; got != known {
 		t.Errorf("identity %q after a restore with the same token and addresses, was %q", got, known)
 	}
-	testkit.Succeeds(t, "Recover", func() error { return leasestore.Recover(t.Context(), s, time.Hour) })
+	testkit.Succeeds(t, "Recover", func() error { return leasestore.Recover(t.Context(), s, leasestore.Recovery{Lead: time.Hour}) })
 	if next := assign(); next.WorkerID != lost.WorkerID || next.First <= lost.Limit {
 		t.Errorf("grant %+v after Recover, want deltas above the lost grant %+v", next, lost)
 	}

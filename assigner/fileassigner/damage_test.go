@@ -38,7 +38,7 @@ func frame(body []byte) []byte {
 func wantDamaged(t *testing.T, dir, name string, content []byte, what string) {
 	t.Helper()
 	writeFile(t, content, dir, name)
-	rows, err := fileassigner.LeaseStore(dir).List(t.Context())
+	rows, err := fileassigner.LeaseStore(dir, fileassigner.Config{}).List(t.Context())
 	if !errors.Is(err, leasestore.ErrDamaged) || rows != nil {
 		t.Fatalf("%s, %s: %v, %v; want ErrDamaged", name, what, rows, err)
 	}
@@ -65,7 +65,7 @@ func TestDamagedFileIsRefusedAndKept(t *testing.T) {
 		testkit.Must(t, os.Remove(filepath.Join(dir, name)))
 		wantError(t, dir, leasestore.ErrDamaged) // a lost file is not made anew
 		writeFile(t, intact, dir, name)
-		if got := stores.Load(t, fileassigner.LeaseStore(dir), row.WorkerID); got != row {
+		if got := stores.Load(t, fileassigner.LeaseStore(dir, fileassigner.Config{}), row.WorkerID); got != row {
 			t.Errorf("row %+v after %s is put back, want %+v", got, name, row)
 		}
 	}
@@ -130,7 +130,7 @@ func TestInterruptedStartGoesOn(t *testing.T) {
 		if _, kept := files["state.json"]; kept != strings.HasPrefix(first.Identity, id) {
 			t.Errorf("interrupted %s: identity %q, that of the state is %q", what, first.Identity, id)
 		}
-		stores.Create(t, fileassigner.LeaseStore(dir), stores.Sample(), time.Hour)
+		stores.Create(t, fileassigner.LeaseStore(dir, fileassigner.Config{}), stores.Sample(), time.Hour)
 		entries, err := os.ReadDir(dir)
 		if err != nil || len(entries) != 2 {
 			t.Errorf("interrupted %s: the folder has %v, %v; want lock and state.json", what, entries, err)

@@ -20,7 +20,7 @@ func ExampleLeaseStore() {
 
 	for range 2 {
 		g, err := cached.New(cached.Config{
-			Assigner: assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{
+			Assigner: assigner.Leased(fileassigner.LeaseStore(dir, fileassigner.Config{}), assigner.LeaseConfig{
 				AllowUndurable: true, // only for this example: some hosts keep temporary files in memory
 			}),
 		})

@@ -22,7 +22,7 @@ func TestAChangeSyncsTheStateAndThenTheFolder(t *testing.T) {
 		return f.Sync()
 	}
 	defer func() { fsync = (*os.File).Sync }()
-	s := LeaseStore(dir)
+	s := LeaseStore(dir, Config{})
 	const create, change = ". false, state.json.new true, . false, lock false, ", "state.json.new true, . false"
 	for _, want := range []string{create + change, ". false, " + change} {
 		synced = nil

@@ -15,14 +15,17 @@ import (
 	"github.com/uidring/uidring/internal/disk"
 )
 
+// Config configures a [LeaseStore]. It has no options yet: use its zero value.
+type Config struct{}
+
 // LeaseStore returns a store whose namespace is the folder dir, for [assigner.Leased],
 // [assigner.Auto] and [assigner.Fenced]:
 //
-//	numbers := assigner.Leased(fileassigner.LeaseStore("/var/lib/orders/worker-ids"), assigner.LeaseConfig{})
+//	numbers := assigner.Leased(fileassigner.LeaseStore("/var/lib/orders/worker-ids", fileassigner.Config{}), assigner.LeaseConfig{})
 //
 // LeaseStore does not access the folder; each operation opens it. Any number of goroutines may use
 // the store at once.
-func LeaseStore(dir string) leasestore.Store { return &leases{dir: dir} }
+func LeaseStore(dir string, _ Config) leasestore.Store { return &leases{dir: dir} }
 
 // leases is the path of a folder. It keeps no file open between two operations.
 type leases struct {

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 // diskFolder returns an empty folder on a local disk, on a system that locks files.
 func diskFolder(t *testing.T) string {
 	t.Helper()
-	_, err := fileassigner.LeaseStore(t.TempDir()).Status(t.Context())
+	_, err := fileassigner.LeaseStore(t.TempDir(), fileassigner.Config{}).Status(t.Context())
 	if errors.Is(err, errors.ErrUnsupported) {
 		t.Skip(err)
 	}
@@ -42,8 +42,8 @@ func TestStoreConforms(t *testing.T) {
 	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
 		dir := diskFolder(t)
 		return assignertest.StoreFixture{
-			Handle: func() leasestore.Store { return fileassigner.LeaseStore(dir) },
-			Other:  func(string) leasestore.Store { return fileassigner.LeaseStore(diskFolder(t)) },
+			Handle: func() leasestore.Store { return fileassigner.LeaseStore(dir, fileassigner.Config{}) },
+			Other:  func(string) leasestore.Store { return fileassigner.LeaseStore(diskFolder(t), fileassigner.Config{}) },
 			Down:   func(t *testing.T) (up func()) { return unmount(t, dir) },
 		}
 	})
@@ -66,7 +66,7 @@ func unmount(t *testing.T, dir string) (mount func()) {
 func heldFolder(t *testing.T) (dir string, row leasestore.Row) {
 	t.Helper()
 	dir = diskFolder(t)
-	s := fileassigner.LeaseStore(dir)
+	s := fileassigner.LeaseStore(dir, fileassigner.Config{})
 	for range 3 {
 		row = stores.Load(t, s, stores.Assign(t, s).Grant().WorkerID)
 	}
@@ -84,7 +84,7 @@ func TestFolderThatIsReplacedWhileInUseIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, row := heldFolder(t)
-			s := fileassigner.LeaseStore(dir)
+			s := fileassigner.LeaseStore(dir, fileassigner.Config{})
 			a := assigner.Leased(s, assigner.LeaseConfig{})
 			if _, err := a.Assign(t.Context(), assignertest.Domain()); err != nil {
 				t.Fatal(err)
@@ -116,21 +116,21 @@ func copyFolder(t *testing.T, to, from string) {
 
 func TestCopiedFolderIsQuarantined(t *testing.T) {
 	dir, copied := diskFolder(t), filepath.Join(diskFolder(t), "copy")
-	stores.ACopyIsQuarantined(t, fileassigner.LeaseStore(dir), func() leasestore.Store {
+	stores.ACopyIsQuarantined(t, fileassigner.LeaseStore(dir, fileassigner.Config{}), func() leasestore.Store {
 		copyFolder(t, copied, dir)
-		return fileassigner.LeaseStore(copied)
+		return fileassigner.LeaseStore(copied, fileassigner.Config{})
 	})
 }
 
 func statusOf(t *testing.T, dir string) leasestore.Status {
 	t.Helper()
-	return stores.Status(t, fileassigner.LeaseStore(dir))
+	return stores.Status(t, fileassigner.LeaseStore(dir, fileassigner.Config{}))
 }
 
 // wantError checks that each method of the store in a folder returns an error.
 func wantError(t *testing.T, dir string, want error) {
 	t.Helper()
-	for i, err := range stores.EveryCall(t.Context(), t, fileassigner.LeaseStore(dir), time.Minute) {
+	for i, err := range stores.EveryCall(t.Context(), t, fileassigner.LeaseStore(dir, fileassigner.Config{}), time.Minute) {
 		if !errors.Is(err, want) {
 			t.Errorf("call %d: %v, want %v", i, err, want)
 		}
@@ -139,11 +139,11 @@ func wantError(t *testing.T, dir string, want error) {
 
 func TestFolderMustExist(t *testing.T) {
 	missing := filepath.Join(diskFolder(t), "missing")
-	stores.Fail(t, fileassigner.LeaseStore(missing), "not mounted", missing)
+	stores.Fail(t, fileassigner.LeaseStore(missing, fileassigner.Config{}), "not mounted", missing)
 	if _, err := os.Stat(missing); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Stat: %v; the folder was made, which hides that a disk is not mounted", err)
 	}
-	stores.Fail(t, fileassigner.LeaseStore(""), `folder "": allowed: the path of a folder`)
+	stores.Fail(t, fileassigner.LeaseStore("", fileassigner.Config{}), `folder "": allowed: the path of a folder`)
 }
 
 // Two folders with one lock file have one identity and two states, and a reboot empties a folder in
@@ -159,7 +159,7 @@ func TestFolderWithAFaultIsRefusedUnlessAllowed(t *testing.T) {
 	}
 	for dir, fault := range faults {
 		for _, allow := range []bool{false, true} {
-			_, errLease := assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{AllowUndurable: allow}).Assign(t.Context(), assignertest.Domain())
+			_, errLease := assigner.Leased(fileassigner.LeaseStore(dir, fileassigner.Config{}), assigner.LeaseConfig{AllowUndurable: allow}).Assign(t.Context(), assignertest.Domain())
 			r, errSegment := fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{AllowUndurable: allow}).Advance(t.Context(), "a", 1)
 			for _, err := range []error{errLease, errSegment} {
 				if refused := errors.Is(err, leasestore.ErrNotDurable) && strings.Contains(err.Error(), fault); refused == allow || (err == nil) != allow {
@@ -183,7 +183,7 @@ func TestSegments(t *testing.T) {
 // Leases and counters of one folder leave each other alone.
 func TestSegmentsBesideLeases(t *testing.T) {
 	dir := diskFolder(t)
-	leases, source := fileassigner.LeaseStore(dir), fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{})
+	leases, source := fileassigner.LeaseStore(dir, fileassigner.Config{}), fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{})
 	for i := range int64(3) {
 		if r, err := source.Advance(t.Context(), "a", 10); err != nil || r.First != 10*i+1 {
 			t.Errorf("range %v, %v, want it to begin at %d", r, err, 10*i+1)

@@ -25,7 +25,7 @@ import (
 // A process that is stopped within an operation keeps the lock.
 func TestHeldLockEndsWithTheContext(t *testing.T) {
 	dir, row := heldFolder(t)
-	s := fileassigner.LeaseStore(dir)
+	s := fileassigner.LeaseStore(dir, fileassigner.Config{})
 	lock, err := os.Open(filepath.Join(dir, "lock"))
 	testkit.Must(t, err)
 	testkit.Must(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
@@ -62,7 +62,7 @@ func TestFullDisk(t *testing.T) {
 		return
 	}
 	signal.Ignore(syscall.SIGXFSZ) // so that a write ends with an error
-	s := fileassigner.LeaseStore(dir)
+	s := fileassigner.LeaseStore(dir, fileassigner.Config{})
 	for limit, failed := uint64(0), 0; ; limit += 5 {
 		before, _ := os.ReadFile(filepath.Join(dir, "state.json"))
 		full(t, limit)

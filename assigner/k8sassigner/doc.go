@@ -3,7 +3,7 @@
 //
 //	cluster, err := k8sassigner.InCluster()
 //	…
-//	numbers := assigner.Leased(k8sassigner.LeaseStore(cluster, "orders"), assigner.LeaseConfig{})
+//	numbers := assigner.Leased(k8sassigner.LeaseStore(cluster, "orders", k8sassigner.Config{}), assigner.LeaseConfig{})
 //	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
 //
 // The service account of the pods needs get, list, create and update on leases in its Kubernetes

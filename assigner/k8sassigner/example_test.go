@@ -16,7 +16,7 @@ func ExampleLeaseStore() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	numbers := assigner.Leased(k8sassigner.LeaseStore(cluster, "orders"), assigner.LeaseConfig{Owner: os.Getenv("HOSTNAME")})
+	numbers := assigner.Leased(k8sassigner.LeaseStore(cluster, "orders", k8sassigner.Config{}), assigner.LeaseConfig{Owner: os.Getenv("HOSTNAME")})
 	generator, err := cached.New(cached.Config{Assigner: numbers})
 	if err != nil {
 		log.Fatal(err)

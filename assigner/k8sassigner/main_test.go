@@ -95,7 +95,7 @@ func (k *kubernetes) cluster(t *testing.T, see ...func(*http.Request)) k8sassign
 
 func (k *kubernetes) store(t *testing.T, name string) leasestore.Store {
 	t.Helper()
-	return k8sassigner.LeaseStore(k.cluster(t), name)
+	return k8sassigner.LeaseStore(k.cluster(t), name, k8sassigner.Config{})
 }
 
 // do sends a request as an administrator, and returns the answer.
@@ -147,7 +147,7 @@ func (k *kubernetes) fixture(t *testing.T, name string, downs func() (down []*te
 		Through: func(w *assignertest.Wire) leasestore.Store {
 			cluster := k.cluster(t)
 			k8sassigner.WrapConns(cluster, w.Wrap)
-			return k8sassigner.LeaseStore(cluster, name)
+			return k8sassigner.LeaseStore(cluster, name, k8sassigner.Config{})
 		},
 		Kill: func(t *testing.T) { down(t)() },
 		Down: down,

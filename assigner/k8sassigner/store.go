@@ -12,13 +12,16 @@ import (
 	"github.com/uidring/uidring/internal/httpcall"
 )
 
+// Config configures a [LeaseStore]. It has no options yet: use its zero value.
+type Config struct{}
+
 // LeaseStore returns the store of a namespace of worker IDs, see [kvassigner.LeaseStore]. Services
 // that share a namespace use the same Kubernetes namespace.
 //
 // The store returns an error when a write may have taken effect, and does not retry it. Without a
 // deadline a call may wait for the API server as long as the client does.
-func LeaseStore(cluster Cluster, namespace string) leasestore.Store {
-	return kvassigner.LeaseStore(&store{cluster}, namespace)
+func LeaseStore(cluster Cluster, namespace string, _ Config) leasestore.Store {
+	return kvassigner.LeaseStore(&store{cluster}, namespace, kvassigner.Config{})
 }
 
 // A store keeps a key of package kvassigner in a Lease object.

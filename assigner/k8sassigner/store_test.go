@@ -53,9 +53,9 @@ func TestStore(t *testing.T) {
 }
 
 func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
-	stores.Fail(t, k8sassigner.LeaseStore(k8sassigner.Cluster{}, ""), "Client is required", `URL ""`, `Namespace ""`, `namespace ""`)
+	stores.Fail(t, k8sassigner.LeaseStore(k8sassigner.Cluster{}, "", k8sassigner.Config{}), "Client is required", `URL ""`, `Namespace ""`, `namespace ""`)
 	cluster := k8sassigner.Cluster{Client: http.DefaultClient, URL: "https://me:hunter2@host", Namespace: "Ids"}
-	stores.Fail(t, k8sassigner.LeaseStore(cluster, "a/b"), `URL "https://xxxxx@host"`, `Namespace "Ids", allowed: the name of a Kubernetes namespace`, `namespace "a/b", allowed: 1 to 64`)
+	stores.Fail(t, k8sassigner.LeaseStore(cluster, "a/b", k8sassigner.Config{}), `URL "https://xxxxx@host"`, `Namespace "Ids", allowed: the name of a Kubernetes namespace`, `namespace "a/b", allowed: 1 to 64`)
 }
 
 func TestInClusterOutsideAPodIsAnError(t *testing.T) {
@@ -83,7 +83,7 @@ func answering(t *testing.T, code int, text string) (s leasestore.Store, about s
 	}))
 	t.Cleanup(server.Close)
 	cluster := k8sassigner.Cluster{Client: server.Client(), URL: server.URL, Namespace: "ids"}
-	return k8sassigner.LeaseStore(cluster, namespace), "Kubernetes at " + server.URL + ", namespace ids: "
+	return k8sassigner.LeaseStore(cluster, namespace, k8sassigner.Config{}), "Kubernetes at " + server.URL + ", namespace ids: "
 }
 
 // A server without Lease objects, and a cluster without the Kubernetes namespace, answer 404 as
@@ -267,7 +267,7 @@ func deletedRowIsNotCreatedAgain(t *testing.T, k *kubernetes) {
 			writes++
 			k.do(t, http.MethodDelete, "/uidring-orders-1.eu-4007", "")
 		}
-	}), namespace)
+	}), namespace, k8sassigner.Config{})
 	row := stores.Create(t, s, stores.Sample(), time.Hour)
 	if ok, err := s.Swap(t.Context(), row, row, time.Hour); ok || err != nil || writes != 1 {
 		t.Errorf("Swap: %v, %v, %d writes; want false after one", ok, err, writes)
@@ -279,7 +279,7 @@ func deletedRowIsNotCreatedAgain(t *testing.T, k *kubernetes) {
 
 func renewalTakesFourRequests(t *testing.T, k *kubernetes) {
 	var requests atomic.Int64
-	s := k8sassigner.LeaseStore(k.cluster(t, func(*http.Request) { requests.Add(1) }), namespace)
+	s := k8sassigner.LeaseStore(k.cluster(t, func(*http.Request) { requests.Add(1) }), namespace, k8sassigner.Config{})
 	stores.RenewalTakes(t, s, 4, requests.Load)
 }
 

@@ -15,7 +15,7 @@ func TestStatusSeenFollowsWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		m.now = nil
-		s, other := kvassigner.LeaseStore(m, namespace), kvassigner.LeaseStore(m, namespace)
+		s, other := kvassigner.LeaseStore(m, namespace, kvassigner.Config{}), kvassigner.LeaseStore(m, namespace, kvassigner.Config{})
 		if got := stores.Status(t, other); !got.Seen.IsZero() || !got.Now.Equal(time.Now()) {
 			t.Errorf("%+v before the first write, want Seen zero and this host's clock", got)
 		}
@@ -62,7 +62,7 @@ func TestSwapSetsTheExpiryByTheStoresClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		m.now = func() time.Time { return time.Now().Add(3 * time.Hour).In(time.FixedZone("CET", 3600)) }
-		s := kvassigner.LeaseStore(m, namespace)
+		s := kvassigner.LeaseStore(m, namespace, kvassigner.Config{})
 		row := stores.Create(t, s, stores.Sample(), time.Hour)
 		for i := range 60 {
 			time.Sleep(time.Second)

@@ -3,7 +3,7 @@
 // operations: get, put if the revision matches, list by prefix, and status. A [KV] for object
 // storage with conditional writes, or for a configuration service, takes about 80 lines:
 //
-//	numbers := assigner.Leased(kvassigner.LeaseStore(bucket{client}, "orders"), assigner.LeaseConfig{})
+//	numbers := assigner.Leased(kvassigner.LeaseStore(bucket{client}, "orders", kvassigner.Config{}), assigner.LeaseConfig{})
 //
 // Check it with RunStore and RunFaults of package assignertest.
 //

@@ -63,7 +63,7 @@ func (b *bucket) Status(context.Context) (leasestore.Status, error) {
 func Example() {
 	kv := newBucket()
 	for range 2 {
-		numbers := assigner.Leased(kvassigner.LeaseStore(kv, "orders"), assigner.LeaseConfig{})
+		numbers := assigner.Leased(kvassigner.LeaseStore(kv, "orders", kvassigner.Config{}), assigner.LeaseConfig{})
 		g, err := cached.New(cached.Config{Assigner: numbers})
 		if err != nil {
 			fmt.Println(err)

@@ -22,7 +22,7 @@ type crowd struct {
 func newCrowd(t *testing.T, first, rows int64, free func(int64) bool) (*crowd, leasestore.Store) {
 	t.Helper()
 	c := &crowd{memory: newMemory(), rows: rows, free: free}
-	s := kvassigner.LeaseStore(c, namespace)
+	s := kvassigner.LeaseStore(c, namespace, kvassigner.Config{})
 	meta := leasestore.Meta{Version: 1, Token: "T", FirstWorkerID: first, NextWorkerID: rows}
 	if ok, err := s.SwapMeta(t.Context(), leasestore.Meta{}, meta); !ok || err != nil {
 		t.Fatal(ok, err)
@@ -106,7 +106,7 @@ func TestExpiredBeginsAtDifferentRows(t *testing.T) {
 	c, _ := newCrowd(t, 0, 500_000, func(int64) bool { return true })
 	folders, rows := make(map[int64]bool), make(map[int64]bool)
 	for range 20 {
-		got, err := kvassigner.LeaseStore(c, namespace).Expired(t.Context(), 1)
+		got, err := kvassigner.LeaseStore(c, namespace, kvassigner.Config{}).Expired(t.Context(), 1)
 		if err != nil || len(got) != 1 {
 			t.Fatalf("Expired(1): %v, %v", got, err)
 		}
@@ -121,7 +121,7 @@ func TestExpiredFailsWithItsReads(t *testing.T) {
 	for _, call := range []string{"list", "status"} {
 		c, _ := newCrowd(t, 0, 10, func(int64) bool { return true })
 		c.fails = call
-		if got, err := kvassigner.LeaseStore(c, namespace).Expired(t.Context(), 1); got != nil || !errors.Is(err, errDown) {
+		if got, err := kvassigner.LeaseStore(c, namespace, kvassigner.Config{}).Expired(t.Context(), 1); got != nil || !errors.Is(err, errDown) {
 			t.Errorf("%s fails: rows %+v, %v; want the error", call, got, err)
 		}
 	}

@@ -20,6 +20,9 @@ const (
 	mostFolders = 32
 )
 
+// Config configures a [LeaseStore]. It has no options yet: use its zero value.
+type Config struct{}
+
 // LeaseStore returns the store of a namespace, for [assigner.Leased], [assigner.Auto] and
 // [assigner.Fenced]. Its methods return the mistakes in the arguments of LeaseStore, and wrap the
 // errors of kv.
@@ -29,7 +32,7 @@ const (
 // namespace only in letter case is rejected with [leasestore.ErrOverlap].
 //
 // Any number of goroutines may use the store at once.
-func LeaseStore(kv KV, namespace string) leasestore.Store {
+func LeaseStore(kv KV, namespace string, _ Config) leasestore.Store {
 	l := &leases{kv: kv, err: leasestore.CheckNamespace(namespace), namespace: namespace}
 	l.block.Store(rand.Uint64())
 	if c, ok := kv.(Checker); ok {

@@ -37,8 +37,8 @@ func TestConformance(t *testing.T) {
 				m := newMemory()
 				change(m)
 				return assignertest.StoreFixture{
-					Handle: func() leasestore.Store { return kvassigner.LeaseStore(m, namespace) },
-					Other:  func(name string) leasestore.Store { return kvassigner.LeaseStore(m, name) },
+					Handle: func() leasestore.Store { return kvassigner.LeaseStore(m, namespace, kvassigner.Config{}) },
+					Other:  func(name string) leasestore.Store { return kvassigner.LeaseStore(m, name, kvassigner.Config{}) },
 					Down:   m.takeDown,
 				}
 			})
@@ -48,14 +48,14 @@ func TestConformance(t *testing.T) {
 
 func TestSegmentSourceConforms(t *testing.T) {
 	m := newMemory()
-	segmenttest.Run(t, segmenttest.Fixture{Open: func(*testing.T) segment.Source { return kvassigner.SegmentSource(m) }})
+	segmenttest.Run(t, segmenttest.Fixture{Open: func(*testing.T) segment.Source { return kvassigner.SegmentSource(m, kvassigner.SegmentConfig{}) }})
 	m.twice = true
 	for i := range int64(3) {
-		if r, err := kvassigner.SegmentSource(m).Advance(t.Context(), "a", 10); err != nil || r.First != 10*i+1 || r.Last != 10*i+10 {
+		if r, err := kvassigner.SegmentSource(m, kvassigner.SegmentConfig{}).Advance(t.Context(), "a", 10); err != nil || r.First != 10*i+1 || r.Last != 10*i+10 {
 			t.Errorf("range %v, %v with writes that are sent twice, want it to begin at %d", r, err, 10*i+1)
 		}
 	}
-	if r, err := kvassigner.SegmentSource(m).Advance(t.Context(), "b", math.MaxInt64); err != nil || r.Last != math.MaxInt64 {
+	if r, err := kvassigner.SegmentSource(m, kvassigner.SegmentConfig{}).Advance(t.Context(), "b", math.MaxInt64); err != nil || r.Last != math.MaxInt64 {
 		t.Errorf("range %v, %v, want all IDs", r, err)
 	}
 }
@@ -71,10 +71,10 @@ type honest struct{ *memory }
 func (honest) Get(ctx context.Context, _ string) ([]byte, string, error) { return nil, "", ctx.Err() }
 
 func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
-	stores.Fail(t, kvassigner.LeaseStore(nil, "ä"), "kv is required", `namespace "ä", allowed: 1 to 64`)
-	stores.Fail(t, kvassigner.LeaseStore(picky{newMemory()}, "a/b"), `"a/b" is not for me`, "allowed: 1 to 64")
+	stores.Fail(t, kvassigner.LeaseStore(nil, "ä", kvassigner.Config{}), "kv is required", `namespace "ä", allowed: 1 to 64`)
+	stores.Fail(t, kvassigner.LeaseStore(picky{newMemory()}, "a/b", kvassigner.Config{}), `"a/b" is not for me`, "allowed: 1 to 64")
 	m := newMemory()
-	s := kvassigner.LeaseStore(m, namespace)
+	s := kvassigner.LeaseStore(m, namespace, kvassigner.Config{})
 	if got := stores.Status(t, s); got.Store != "memory at ram:1" || got.Namespace != namespace {
 		t.Errorf("status %+v, want memory at ram:1 and namespace %s", got, namespace)
 	}
@@ -83,11 +83,11 @@ func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 	_, errStatus := s.Status(t.Context())
 	timeless := newMemory()
 	timeless.now, timeless.before = nil, func(string) { timeless.takeDown(t) }
-	_, errSeen := kvassigner.LeaseStore(timeless, namespace).Swap(t.Context(), leasestore.Row{}, stores.Sample(), time.Hour)
+	_, errSeen := kvassigner.LeaseStore(timeless, namespace, kvassigner.Config{}).Swap(t.Context(), leasestore.Row{}, stores.Sample(), time.Hour)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, errEnded := s.Load(ended, 4007)
-	_, errHonest := kvassigner.LeaseStore(honest{m}, namespace).Load(ended, 4007)
+	_, errHonest := kvassigner.LeaseStore(honest{m}, namespace, kvassigner.Config{}).Load(ended, 4007)
 	for want, err := range map[string]error{
 		"cannot write " + rowKey(4007) + ": the store is down":   errSwap,
 		"cannot write seen/" + namespace + ": the store is down": errSeen,
@@ -106,7 +106,7 @@ func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 
 func TestSwapRefusesARowThatIsTooLong(t *testing.T) {
 	m := newMemory()
-	s := kvassigner.LeaseStore(m, namespace)
+	s := kvassigner.LeaseStore(m, namespace, kvassigner.Config{})
 	row := stores.Create(t, s, stores.Sample(), time.Hour)
 	next := row
 	next.Owner += strings.Repeat("x", kvassigner.MaxValue-len(m.values[rowKey(4007)]))
@@ -134,7 +134,7 @@ func TestLeaseStoreRefusesForeignRecords(t *testing.T) {
 	} {
 		m := newMemory()
 		m.now = nil
-		s := kvassigner.LeaseStore(m, namespace)
+		s := kvassigner.LeaseStore(m, namespace, kvassigner.Config{})
 		stores.Status(t, s) // a swap then has a time, and reads no status
 		if ok, err := m.Put(t.Context(), tt.key, []byte(tt.text), ""); !ok || err != nil {
 			t.Fatal(ok, err)
@@ -154,10 +154,10 @@ func TestLeaseStoreRefusesForeignRecords(t *testing.T) {
 
 func TestSwapMetaOfANamespaceThatLooksAlikeIsFalse(t *testing.T) {
 	m, meta := newMemory(), leasestore.Meta{Version: 1, Token: "T"}
-	if ok, err := kvassigner.LeaseStore(m, "orders").SwapMeta(t.Context(), leasestore.Meta{}, meta); !ok || err != nil {
+	if ok, err := kvassigner.LeaseStore(m, "orders", kvassigner.Config{}).SwapMeta(t.Context(), leasestore.Meta{}, meta); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	if ok, err := kvassigner.LeaseStore(m, "Orders").SwapMeta(t.Context(), meta, meta); ok || err != nil {
+	if ok, err := kvassigner.LeaseStore(m, "Orders", kvassigner.Config{}).SwapMeta(t.Context(), meta, meta); ok || err != nil {
 		t.Errorf("SwapMeta: %v, %v; want false", ok, err)
 	}
 }
@@ -171,14 +171,14 @@ func TestSwapComparesTheRowThatItReplaces(t *testing.T) {
 		"version": func(r *leasestore.Row) { r.Version++ },
 	} {
 		m := newMemory()
-		s := kvassigner.LeaseStore(m, namespace)
+		s := kvassigner.LeaseStore(m, namespace, kvassigner.Config{})
 		row := stores.Create(t, s, stores.Sample(), time.Hour)
 		theirs, next := row, row
 		change(&theirs)
 		next.Fence, next.Owner = row.Fence+100, "mine"
 		m.before = func(string) {
 			m.before = nil
-			if ok, err := kvassigner.LeaseStore(m, namespace).Swap(t.Context(), row, theirs, time.Minute); !ok || err != nil {
+			if ok, err := kvassigner.LeaseStore(m, namespace, kvassigner.Config{}).Swap(t.Context(), row, theirs, time.Minute); !ok || err != nil {
 				t.Errorf("their swap: %v, %v", ok, err)
 			}
 		}

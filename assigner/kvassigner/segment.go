@@ -10,6 +10,9 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
+// SegmentConfig configures a [SegmentSource]. It has no options yet: use its zero value.
+type SegmentConfig struct{}
+
 // SegmentSource returns a source for package segment that keeps its counters in kv, under the keys
 // segment/…: the largest ID given out. The store must keep all acknowledged writes: unlike leases,
 // ranges have no quarantine that makes up for lost ones. After a restore call [segment.Recover]
@@ -17,7 +20,9 @@ import (
 //
 // The name of a counter has 1 to 64 characters: letters, digits, dot, underscore and hyphen. Any
 // number of goroutines may use the source at once.
-func SegmentSource(kv KV) segment.Source { return counters{LeaseStore(kv, "segment").(*leases)} }
+func SegmentSource(kv KV, _ SegmentConfig) segment.Source {
+	return counters{LeaseStore(kv, "segment", Config{}).(*leases)}
+}
 
 type counters struct{ store *leases }
 

@@ -20,19 +20,25 @@ const (
 // Recovering reports whether [Recover] has started and not finished. Claims are rejected meanwhile.
 func (m Meta) Recovering() bool { return strings.HasPrefix(m.Token, recoveringPrefix) }
 
+// A Recovery configures [Recover].
+type Recovery struct {
+	// Lead is how far Recover raises the fences, at least 0. It is more than any generator had run
+	// ahead of the clock, its window included, and more than any clock was ahead.
+	Lead time.Duration
+}
+
 // Recover makes the namespace of a store safe again after the store went back to an earlier state,
-// by a restore from a backup or by a failover that lost commits. It raises every fence to lead
+// by a restore from a backup or by a failover that lost commits. It raises every fence to r.Lead
 // above its value or above the present time, whichever is later, and takes every row from its
 // holder. Worker IDs whose rows were lost start above the same fence.
 //
-// Recover is safe under three conditions. lead is more than any generator had run ahead of the
-// clock, its window included, and more than any clock was ahead. No claim, no renewal and no
-// release reaches the store between its return to the earlier state and the end of Recover: a
-// holder that has lost its row may find it again in the earlier state, and a release lowers its
-// fence. The clock of the store is right.
+// Recover is safe under three conditions. The lead is as large as [Recovery] asks for. No claim, no
+// renewal and no release reaches the store between its return to the earlier state and the end of
+// Recover: a holder that has lost its row may find it again in the earlier state, and a release
+// lowers its fence. The clock of the store is right.
 //
 // Running generators notice that their rows have changed, and take other worker IDs; the IDs they
-// have prepared stay valid. New IDs then lie up to lead ahead of the clock. Recover returns an
+// have prepared stay valid. New IDs then lie up to the lead ahead of the clock. Recover returns an
 // error for a lossy store, which needs no recovery.
 //
 // A worker ID whose row was deleted gets a row again.
@@ -40,8 +46,8 @@ func (m Meta) Recovering() bool { return strings.HasPrefix(m.Token, recoveringPr
 // After an error, call Recover again: it goes on where it stopped, with the lead of the first call,
 // and adds it only once. With a larger lead it begins anew. Assign on the namespace returns an
 // error until Recover has returned nil.
-func Recover(ctx context.Context, store Store, lead time.Duration) error {
-	if err := recoverBy(ctx, store, lead); err != nil {
+func Recover(ctx context.Context, store Store, r Recovery) error {
+	if err := recoverBy(ctx, store, r.Lead); err != nil {
 		return fmt.Errorf("leasestore: Recover: %w", err)
 	}
 	return nil
@@ -49,7 +55,7 @@ func Recover(ctx context.Context, store Store, lead time.Duration) error {
 
 func recoverBy(ctx context.Context, store Store, lead time.Duration) error {
 	if lead < 0 {
-		return fmt.Errorf("lead %v, allowed: 0 or more", lead)
+		return fmt.Errorf("Lead %v, allowed: 0 or more", lead)
 	}
 	o, err := begin(ctx, store)
 	if err != nil {

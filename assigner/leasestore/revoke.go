@@ -17,6 +17,11 @@ const revokedPrefix = "revoked-"
 // since.
 func (r Row) Revoked() bool { return strings.HasPrefix(r.Token, revokedPrefix) }
 
+// A Revocation configures [Revoke].
+type Revocation struct {
+	WorkerID int64 // to take from its holder
+}
+
 // Revoke takes a worker ID from its holder, and returns the row as changed. The holder notices at
 // its next renewal, within a window, and takes another worker ID; until then it may issue IDs up to
 // its fence. The fence stays, so no ID is issued twice: the next holder starts above it. Revoke
@@ -29,7 +34,8 @@ func (r Row) Revoked() bool { return strings.HasPrefix(r.Token, revokedPrefix) }
 //
 // Revoke returns [ErrRowMissing] when the row does not exist, and other errors when another holder
 // takes it meanwhile, and when the store did not confirm the change. It may be called again.
-func Revoke(ctx context.Context, store Store, workerID int64) (Row, error) {
+func Revoke(ctx context.Context, store Store, r Revocation) (Row, error) {
+	workerID := r.WorkerID
 	status, err := store.Status(ctx)
 	if err != nil {
 		return Row{}, fmt.Errorf("leasestore: Revoke: read the status of the store: %w", err)

@@ -34,7 +34,7 @@ var bucketName = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 // request ends with its context or its connection, or after three seconds. The caller closes the
 // connection.
 func LeaseStore(js jetstream.JetStream, bucket, namespace string, cfg Config) leasestore.Store {
-	return kvassigner.LeaseStore(&keys{js: js, bucket: bucket, cfg: cfg}, namespace)
+	return kvassigner.LeaseStore(&keys{js: js, bucket: bucket, cfg: cfg}, namespace, kvassigner.Config{})
 }
 
 func (k *keys) Check(string) error {

@@ -1,7 +1,7 @@
 // Package redisassigner keeps the leases of worker IDs in Redis 5 or later, or Valkey.
 //
 //	client := redis.NewClient(&redis.Options{Addr: "redis:6379", ContextTimeoutEnabled: true})
-//	numbers := assigner.Leased(redisassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{})
+//	numbers := assigner.Leased(redisassigner.LeaseStore(client, "orders", redisassigner.Config{}), assigner.LeaseConfig{})
 //	generator, err := cached.NewContext(ctx, cached.Config{Assigner: numbers})
 //
 // [SegmentSource] keeps counters of package segment. The package is a module of its own.

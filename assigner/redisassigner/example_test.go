@@ -19,7 +19,7 @@ import (
 func ExampleLeaseStore() {
 	client := redis.NewClient(&redis.Options{Addr: "redis.example.org:6379", ContextTimeoutEnabled: true})
 	defer client.Close()
-	numbers := assigner.Leased(redisassigner.LeaseStore(client, "orders"), assigner.LeaseConfig{
+	numbers := assigner.Leased(redisassigner.LeaseStore(client, "orders", redisassigner.Config{}), assigner.LeaseConfig{
 		Window:  20 * time.Second,
 		MaxSkew: 5 * time.Second,
 		Logger:  slog.Default(),

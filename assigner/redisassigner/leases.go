@@ -13,6 +13,9 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
+// Config configures a [LeaseStore]. It has no options yet: use its zero value.
+type Config struct{}
+
 // LeaseStore returns the store of a namespace, see [kvassigner.LeaseStore]. The keys hold JSON in
 // the format of that package:
 //
@@ -28,8 +31,8 @@ import (
 // as it does by default: a swap recognises its own effect. The caller closes the client. Unless its
 // Options.ContextTimeoutEnabled is set, a call to a server that does not answer may exceed its
 // context by Options.ReadTimeout.
-func LeaseStore(client redis.UniversalClient, namespace string) leasestore.Store {
-	return kvassigner.LeaseStore(&store{client}, namespace)
+func LeaseStore(client redis.UniversalClient, namespace string, _ Config) leasestore.Store {
+	return kvassigner.LeaseStore(&store{client}, namespace, kvassigner.Config{})
 }
 
 // A store is a KV. A key is a field of a hash; all hashes are on one server of a cluster.

@@ -35,11 +35,11 @@ func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	caching := options("127.0.0.1:1")
 	caching.ClientSideCacheConfig, caching.Protocol = &redis.ClientSideCacheConfig{}, 3
 	ring := testkit.Close(t, redis.NewRing(&redis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}}), nil)
-	stores.Fail(t, redisassigner.LeaseStore(nil, "a"), "client is nil")
-	stores.Fail(t, redisassigner.LeaseStore(ring, "a"), "assigner: ", "Ring")
-	stores.Fail(t, redisassigner.LeaseStore(connect(t, caching), "a"), "ClientSideCache")
-	stores.Fail(t, redisassigner.LeaseStore(cluster(&redis.ClusterOptions{RouteByLatency: true}), "a"), "RouteByLatency")
-	stores.Fail(t, redisassigner.LeaseStore(cluster(&redis.ClusterOptions{ReadOnly: true}), "a/b"), "ReadOnly", `namespace "a/b"`)
+	stores.Fail(t, redisassigner.LeaseStore(nil, "a", redisassigner.Config{}), "client is nil")
+	stores.Fail(t, redisassigner.LeaseStore(ring, "a", redisassigner.Config{}), "assigner: ", "Ring")
+	stores.Fail(t, redisassigner.LeaseStore(connect(t, caching), "a", redisassigner.Config{}), "ClientSideCache")
+	stores.Fail(t, redisassigner.LeaseStore(cluster(&redis.ClusterOptions{RouteByLatency: true}), "a", redisassigner.Config{}), "RouteByLatency")
+	stores.Fail(t, redisassigner.LeaseStore(cluster(&redis.ClusterOptions{ReadOnly: true}), "a/b", redisassigner.Config{}), "ReadOnly", `namespace "a/b"`)
 }
 
 // Keys are routed, and commands without a key go anywhere.
@@ -51,9 +51,9 @@ func TestLeaseStoreWorksOnACluster(t *testing.T) {
 	addrs := []string{servers[2].Addr()}
 	admin := testkit.Close(t, redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, ContextTimeoutEnabled: true}), nil)
 	client := testkit.Close(t, redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, Username: "ids", Password: "hunter2", ContextTimeoutEnabled: true}), nil)
-	s := redisassigner.LeaseStore(client, namespace)
+	s := redisassigner.LeaseStore(client, namespace, redisassigner.Config{})
 	// The names of the neighbours begin alike.
-	stores.ListHasAllFolders(t, s, 0, "", redisassigner.LeaseStore(admin, namespace+"0"), redisassigner.LeaseStore(admin, "orders"))
+	stores.ListHasAllFolders(t, s, 0, "", redisassigner.LeaseStore(admin, namespace+"0", redisassigner.Config{}), redisassigner.LeaseStore(admin, "orders", redisassigner.Config{}))
 	if err := errors.Join(stores.EveryCall(t.Context(), t, s, time.Minute)...); err != nil {
 		t.Error(err)
 	}

@@ -48,7 +48,7 @@ func namespaces(t *testing.T, retries int) func(t *testing.T) assignertest.Store
 		Open: func(t *testing.T, s *testserver.Server, dial stores.Dial, namespace string) leasestore.Store {
 			opt := options(s.Addr())
 			opt.Dialer, opt.MaxRetries = dial, retries
-			return redisassigner.LeaseStore(connect(t, opt), namespace)
+			return redisassigner.LeaseStore(connect(t, opt), namespace, redisassigner.Config{})
 		},
 	}
 	return b.Namespaces()

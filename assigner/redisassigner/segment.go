@@ -36,7 +36,7 @@ type SegmentConfig struct {
 // Any number of goroutines may use the source at once.
 func SegmentSource(client redis.UniversalClient, cfg SegmentConfig) segment.Source {
 	s := &store{client}
-	return &counters{s, kvassigner.SegmentSource(s), cfg}
+	return &counters{s, kvassigner.SegmentSource(s, kvassigner.SegmentConfig{}), cfg}
 }
 
 type counters struct {

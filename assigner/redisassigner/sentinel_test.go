@@ -42,7 +42,7 @@ func TestLeasedIssuesNoIDTwiceAfterAFailoverThatLostRenewals(t *testing.T) {
 	defer cancel()
 	for i := range drawn {
 		wg.Go(func() {
-			g, err := cached.NewContext(ctx, cached.Config{Assigner: assigner.Leased(redisassigner.LeaseStore(client, namespace), cfg)})
+			g, err := cached.NewContext(ctx, cached.Config{Assigner: assigner.Leased(redisassigner.LeaseStore(client, namespace, redisassigner.Config{}), cfg)})
 			if err != nil {
 				t.Error(err)
 				return

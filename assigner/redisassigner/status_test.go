@@ -45,7 +45,7 @@ func checkFaults(t *testing.T, s leasestore.Store, want []string) {
 
 func TestStatusReportsSettingsThatAreNotDurable(t *testing.T) {
 	server := testserver.Redis(t)
-	s := redisassigner.LeaseStore(connect(t, options(server.Addr())), namespace)
+	s := redisassigner.LeaseStore(connect(t, options(server.Addr())), namespace, redisassigner.Config{})
 	for _, tt := range []struct{ args, want []string }{
 		{[]string{"--appendonly", "no", "--appendfsync", "no"}, []string{"appendonly=no (allowed: yes)", "appendfsync=no (allowed: always)"}},
 		{[]string{"--no-appendfsync-on-rewrite", "yes"}, []string{"no-appendfsync-on-rewrite=yes (allowed: no)"}},
@@ -77,9 +77,9 @@ func TestStatusReportsReplicasThatThePrimaryDoesNotWaitFor(t *testing.T) {
 		err := errors.Join(admin.ConfigSet(t.Context(), "min-replicas-to-write", tt.replicas).Err(),
 			admin.ConfigSet(t.Context(), "min-replicas-max-lag", tt.lag).Err())
 		testkit.Must(t, err)
-		checkFaults(t, redisassigner.LeaseStore(admin, namespace), tt.want)
+		checkFaults(t, redisassigner.LeaseStore(admin, namespace, redisassigner.Config{}), tt.want)
 	}
-	s := redisassigner.LeaseStore(connect(t, options(replica.Addr())), namespace)
+	s := redisassigner.LeaseStore(connect(t, options(replica.Addr())), namespace, redisassigner.Config{})
 	_, err := assigner.Leased(s, assigner.LeaseConfig{AllowUndurable: true}).Assign(t.Context(), assignertest.Domain())
 	if !errors.Is(err, leasestore.ErrNotDurable) || !strings.Contains(err.Error(), "connect to the primary") {
 		t.Errorf("Assign on a replica: %v; want ErrNotDurable that says where to connect", err)
@@ -105,7 +105,7 @@ func TestLeaseStoreNeedsTheDocumentedRights(t *testing.T) {
 	user := func(rights ...any) leasestore.Store {
 		t.Helper()
 		addUser(t, admin, rights...)
-		return redisassigner.LeaseStore(connect(t, opt), namespace)
+		return redisassigner.LeaseStore(connect(t, opt), namespace, redisassigner.Config{})
 	}
 	checkFaults(t, user(append(rights(), "+config|get")...), nil)
 	checkFaults(t, user(rights()...), []string{"CONFIG GET is denied (NOPERM"})
@@ -125,6 +125,6 @@ func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 	for addr, want := range map[string]string{server.Addr(): "WRONGPASS", "127.0.0.1:1": "connection refused"} {
 		opt := options(addr)
 		opt.Username, opt.Password, opt.MaxRetries, opt.DialerRetries = "ids", "hunter2", -1, 1
-		stores.Fail(t, redisassigner.LeaseStore(connect(t, opt), namespace), "kvassigner: Redis at "+addr+": ", want)
+		stores.Fail(t, redisassigner.LeaseStore(connect(t, opt), namespace, redisassigner.Config{}), "kvassigner: Redis at "+addr+": ", want)
 	}
 }

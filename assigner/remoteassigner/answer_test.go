@@ -118,7 +118,7 @@ func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 // serveFile serves a store with one namespace.
 func serveFile(t *testing.T) (handler http.Handler, store leasestore.Store) {
 	t.Helper()
-	store = fileassigner.LeaseStore(testserver.DiskFolder(t))
+	store = fileassigner.LeaseStore(testserver.DiskFolder(t), fileassigner.Config{})
 	if _, err := store.Status(t.Context()); errors.Is(err, errors.ErrUnsupported) {
 		t.Skip(err)
 	}

@@ -20,7 +20,7 @@ func Example() {
 		return
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	server := httptest.NewServer(remoteassigner.NewHandler(func(string) leasestore.Store { return fileassigner.LeaseStore(dir) }))
+	server := httptest.NewServer(remoteassigner.NewHandler(func(string) leasestore.Store { return fileassigner.LeaseStore(dir, fileassigner.Config{}) }))
 	defer server.Close()
 
 	leases := remoteassigner.LeaseStore([]string{server.URL}, "orders", remoteassigner.Config{})

@@ -255,14 +255,14 @@ func documentedGrants(t *testing.T, f flavor, b storetest.Database) {
 	for _, a := range []assigner.Assigner{
 		assigner.Leased(store, assigner.LeaseConfig{}),
 		assigner.Auto(store, assigner.LeaseConfig{}),
-		assigner.Fenced(store, assigner.Static(9), "orders-9", assigner.LeaseConfig{}),
+		assigner.Fenced(store, assigner.Static(9), assigner.LeaseConfig{Owner: "orders-9"}),
 	} {
 		l := storetest.Assign(t, a)
 		if err := errors.Join(storetest.Extend(t.Context(), l, 1, l.Grant().Limit+1), l.End(t.Context(), assigner.Ending{Released: true, Used: 1})); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := leasestore.Recover(t.Context(), store, time.Hour); err != nil {
+	if err := leasestore.Recover(t.Context(), store, leasestore.Recovery{Lead: time.Hour}); err != nil {
 		t.Error(err)
 	}
 

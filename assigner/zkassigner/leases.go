@@ -42,7 +42,7 @@ func LeaseStore(conn *zk.Conn, namespace string, cfg Config) leasestore.Store {
 	if len(cfg.ACL) == 0 {
 		cfg.ACL = zk.WorldACL(zk.PermAll)
 	}
-	return kvassigner.LeaseStore(&ensemble{conn, cfg.Root, slices.Clone(cfg.ACL)}, namespace)
+	return kvassigner.LeaseStore(&ensemble{conn, cfg.Root, slices.Clone(cfg.ACL)}, namespace, kvassigner.Config{})
 }
 
 func (e *ensemble) Check(string) error {

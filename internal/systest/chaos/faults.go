@@ -257,7 +257,7 @@ func (r *run) restore() error {
 	if err := r.copyRows("DELETE FROM %s", "INSERT INTO %[1]s SELECT * FROM COPY_OF_%[1]s"); err != nil {
 		return err
 	}
-	return leasestore.Recover(r.t.Context(), r.store, recoveryLead)
+	return leasestore.Recover(r.t.Context(), r.store, leasestore.Recovery{Lead: recoveryLead})
 }
 
 // quiet waits until no session is left but the operator's. A statement whose connection was cut may

@@ -63,7 +63,8 @@ func (p profile) assigner(db *sqlx.DB) assigner.Assigner {
 	case "auto":
 		return assigner.Auto(store, cfg)
 	case "fenced":
-		return assigner.Fenced(store, assigner.Static(p.WorkerID), p.Owner, cfg)
+		cfg.Owner = p.Owner
+		return assigner.Fenced(store, assigner.Static(p.WorkerID), cfg)
 	case "derived":
 		return assigner.Static(p.WorkerID)
 	}

@@ -123,7 +123,7 @@ var ways = map[string]func(leasestore.Store) assigner.Assigner{
 	"Leased": func(s leasestore.Store) assigner.Assigner { return assigner.Leased(s, assigner.LeaseConfig{}) },
 	"Auto":   func(s leasestore.Store) assigner.Assigner { return assigner.Auto(s, assigner.LeaseConfig{}) },
 	"Fenced": func(s leasestore.Store) assigner.Assigner {
-		return assigner.Fenced(s, assigner.Static(3), "pod-3", assigner.LeaseConfig{})
+		return assigner.Fenced(s, assigner.Static(3), assigner.LeaseConfig{Owner: "pod-3"})
 	},
 }
 
@@ -152,7 +152,7 @@ func (c *cluster) start() *pod {
 	c.Helper()
 	p := &pod{server: c.server}
 	var err error
-	p.gen, err = c.open(c.way(kvassigner.LeaseStore(p, "day")))
+	p.gen, err = c.open(c.way(kvassigner.LeaseStore(p, "day", kvassigner.Config{})))
 	testkit.Must(c.T, err)
 	return p
 }
@@ -279,7 +279,7 @@ func TestCrashEachSecond(t *testing.T) {
 		began, failing := time.Now(), time.Time{}
 		for range 400 {
 			p := &pod{server: c.server}
-			gen, err := kinds["cached"](c.way(kvassigner.LeaseStore(p, "day")))
+			gen, err := kinds["cached"](c.way(kvassigner.LeaseStore(p, "day", kvassigner.Config{})))
 			switch {
 			case err == nil:
 				p.gen, failing = gen, time.Time{}
@@ -303,7 +303,7 @@ func TestGeneratorThatKeepsToTheClockTakesAnotherWorkerID(t *testing.T) {
 	for _, kind := range []string{"defaultgen", "cached within 10 s"} {
 		each(t, kind, "Leased", func(c *cluster) {
 			p := &pod{server: c.server}
-			burst, err := kinds["cached"](c.way(kvassigner.LeaseStore(p, "day")))
+			burst, err := kinds["cached"](c.way(kvassigner.LeaseStore(p, "day", kvassigner.Config{})))
 			testkit.Must(c.T, err)
 			var id int64
 			for range 60 * 8192 {

@@ -185,7 +185,8 @@ func Kinds(db *sqlx.DB) map[string]func(cfg sqlassigner.Config) assigner.Assigne
 		"Leased":     func(cfg sqlassigner.Config) assigner.Assigner { return assigner.Leased(leases(cfg)) },
 		"Fenced": func(cfg sqlassigner.Config) assigner.Assigner {
 			s, leases := leases(cfg)
-			return assigner.Fenced(s, assigner.Static(besideNodes+7), "owner", leases)
+			leases.Owner = "owner"
+			return assigner.Fenced(s, assigner.Static(besideNodes+7), leases)
 		},
 	}
 }

@@ -128,8 +128,8 @@ func leasesLive(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
 	Renew(t, Assign(t, Disposable(db)))
 	Renew(t, Assign(t, Sticky(db)))
-	cfg := assigner.LeaseConfig{FirstWorkerID: besideNodes, MaxLead: time.Hour}
-	fenced := assigner.Fenced(LeaseStore(db), assigner.Static(besideNodes), "owner", cfg)
+	cfg := assigner.LeaseConfig{FirstWorkerID: besideNodes, MaxLead: time.Hour, Owner: "owner"}
+	fenced := assigner.Fenced(LeaseStore(db), assigner.Static(besideNodes), cfg)
 	first := Assign(t, fenced)
 	limit := first.Grant().Limit
 	if err := errors.Join(Extend(t.Context(), first, limit, limit+10), first.End(t.Context(), assigner.Ending{Released: true, Used: limit})); err != nil {
@@ -188,7 +188,7 @@ func transactionBegins(t *testing.T, b Database) {
 	if err == nil { // a driver or pooler has dropped the connection
 		return
 	}
-	for _, err := range []error{err, leasestore.Recover(t.Context(), LeaseStore(mine), time.Hour)} {
+	for _, err := range []error{err, leasestore.Recover(t.Context(), LeaseStore(mine), leasestore.Recovery{Lead: time.Hour})} {
 		WantError(t, err, leasestore.ErrNotDurable, "inside a transaction")
 	}
 	Exec(t, mine, "COMMIT") // the transaction is still the caller's, and nothing was written in it

@@ -39,7 +39,7 @@ func leasesBesideNodes(t *testing.T, b Database) {
 		Exec(t, db, javaRow)
 	}
 	Exec(t, db, javaRowOf(1000))
-	fenced := assigner.Fenced(store, assigner.Static(2000), "me", assigner.LeaseConfig{FirstWorkerID: 1000})
+	fenced := assigner.Fenced(store, assigner.Static(2000), assigner.LeaseConfig{Owner: "me", FirstWorkerID: 1000})
 	for _, a := range []assigner.Assigner{from(db, "orders", 1000), fenced} {
 		Refused(t, a, leasestore.ErrOverlap, "up to 1000", "from 1000 up", "well above 1002")
 	}

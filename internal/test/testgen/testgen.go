@@ -18,7 +18,7 @@ func Cached(t testing.TB, cfg cached.Config) *cached.Generator {
 	t.Helper()
 	if cfg.Assigner == nil {
 		// The temporary folder may be kept in memory, which leases refuse otherwise.
-		cfg.Assigner = assigner.Leased(fileassigner.LeaseStore(t.TempDir()), assigner.LeaseConfig{AllowUndurable: true})
+		cfg.Assigner = assigner.Leased(fileassigner.LeaseStore(t.TempDir(), fileassigner.Config{}), assigner.LeaseConfig{AllowUndurable: true})
 	}
 	g, err := cached.NewContext(t.Context(), cfg)
 	return testkit.Close(t, g, err)

@@ -90,7 +90,7 @@ func (f *storeFlags) revoke(ctx context.Context, s *streams, seen *listing, id i
 		if found.Version != row.Claims {
 			return fmt.Errorf("worker ID %d has changed since it was shown, its holder is %q now; nothing was changed", row.Worker, found.Owner)
 		}
-		revoked, err := leasestore.Revoke(ctx, seen.store, row.Worker)
+		revoked, err := leasestore.Revoke(ctx, seen.store, leasestore.Revocation{WorkerID: row.Worker})
 		if err != nil {
 			return err
 		}
@@ -112,7 +112,7 @@ func (f *storeFlags) recover(ctx context.Context, s *streams, seen *listing, ahe
 		return err
 	}
 	return f.within(ctx, func(ctx context.Context) error {
-		if err := leasestore.Recover(ctx, seen.store, ahead); err != nil {
+		if err := leasestore.Recover(ctx, seen.store, leasestore.Recovery{Lead: ahead}); err != nil {
 			return err
 		}
 		return write(s.out, "%d fences of namespace %q raised by %v\n", len(seen.Workers), seen.Namespace, ahead)

@@ -21,7 +21,7 @@ import (
 
 // A scrape shows the horizon only after a program has called Horizon.
 func TestHorizonMetricAppearsWithTheFirstCall(t *testing.T) {
-	store := fileassigner.LeaseStore(testserver.DiskFolder(t))
+	store := fileassigner.LeaseStore(testserver.DiskFolder(t), fileassigner.Config{})
 	testgen.Cached(t, cached.Config{Assigner: assigner.Leased(store, assigner.LeaseConfig{})})
 	alloc := testgen.Allocator(t, bitsalloc.Default(), bitsalloc.DefaultEpoch())
 	registry := prometheus.NewRegistry()

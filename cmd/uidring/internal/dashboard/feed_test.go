@@ -38,14 +38,14 @@ func TestVerdictHasTheStartOfAnEarlierFault(t *testing.T) {
 func TestServersAreListed(t *testing.T) {
 	folder := t.TempDir()
 	hold := func(owner string) *cached.Generator {
-		lease := assigner.Leased(fileassigner.LeaseStore(folder), assigner.LeaseConfig{AllowUndurable: true, Owner: owner})
+		lease := assigner.Leased(fileassigner.LeaseStore(folder, fileassigner.Config{}), assigner.LeaseConfig{AllowUndurable: true, Owner: owner})
 		return testgen.Cached(t, cached.Config{Assigner: lease})
 	}
 	hold("ids-1")
 	gone := hold("ids-2")
 	hold("ids-3")
 	testkit.Must(t, gone.Close()) // it gives its worker ID back
-	s := servers{store: fileassigner.LeaseStore(folder), alloc: testgen.Allocator(t, bitsalloc.Default(), time.Time{})}
+	s := servers{store: fileassigner.LeaseStore(folder, fileassigner.Config{}), alloc: testgen.Allocator(t, bitsalloc.Default(), time.Time{})}
 	s.read(t.Context())
 	if len(s.last.Servers) != 2 || s.last.Servers[0].Owner != "ids-1" || s.last.Servers[1].Owner != "ids-3" || s.last.Servers[1].WorkerID != 2 {
 		t.Fatalf("servers are %+v, want ids-1 and ids-3 with their worker IDs", s.last.Servers)

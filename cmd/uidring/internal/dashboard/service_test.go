@@ -40,7 +40,7 @@ func (quiet) Traffic() (answered, refused, failed int64) { return 0, 0, 0 }
 // quietly returns the Config of a page without requests or other servers.
 func quietly(t *testing.T, l bitsalloc.Layout, stats func() cached.Stats) Config {
 	t.Helper()
-	return Config{API: quiet{}, StoreCalls: new(StoreCalls), Allocator: testgen.Allocator(t, l, time.Time{}), Stats: stats, Store: fileassigner.LeaseStore(t.TempDir()), Window: 30 * time.Second}
+	return Config{API: quiet{}, StoreCalls: new(StoreCalls), Allocator: testgen.Allocator(t, l, time.Time{}), Stats: stats, Store: fileassigner.LeaseStore(t.TempDir(), fileassigner.Config{}), Window: 30 * time.Second}
 }
 
 // A service is the API with the page before a generator. It keeps its address when it is stopped
@@ -80,7 +80,7 @@ func newService(t *testing.T, tokens string, window time.Duration) *service {
 // leased returns an assigner that leases from the service's store for an owner.
 func (s *service) leased(owner string) assigner.Assigner {
 	// The temporary folder may be kept in memory, which leases refuse otherwise.
-	return assigner.Leased(fileassigner.LeaseStore(s.folder), assigner.LeaseConfig{AllowUndurable: true, Owner: owner, Window: s.window})
+	return assigner.Leased(fileassigner.LeaseStore(s.folder, fileassigner.Config{}), assigner.LeaseConfig{AllowUndurable: true, Owner: owner, Window: s.window})
 }
 
 // loseStore takes the store away, and returns a func that brings it back, at the latest when the
@@ -112,7 +112,7 @@ func (s *service) start() {
 	page := New(Config{
 		About: About{Version: "v1.2.3", Host: "ids-1", Namespace: "orders", Tokens: s.tokens.Len() > 0, APIPort: port, Store: "file:///var/lib/uidring"},
 		Stats: s.generator.Stats, API: api, Segments: s.segments, Allocator: testgen.Allocator(s.t, bitsalloc.Default(), time.Time{}), Interval: 200 * time.Millisecond,
-		StoreCalls: &s.calls, Store: fileassigner.LeaseStore(s.folder), Window: s.window, Done: done,
+		StoreCalls: &s.calls, Store: fileassigner.LeaseStore(s.folder, fileassigner.Config{}), Window: s.window, Done: done,
 	})
 	api.ServePage(page.Handlers())
 	admin := api.Admin()

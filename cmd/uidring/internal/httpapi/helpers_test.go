@@ -76,7 +76,7 @@ func cutOff(t *testing.T) (_ *cached.Generator, restore func()) {
 }
 
 func leasedFrom(folder string) assigner.Assigner {
-	return assigner.Leased(fileassigner.LeaseStore(folder), assigner.LeaseConfig{AllowUndurable: true})
+	return assigner.Leased(fileassigner.LeaseStore(folder, fileassigner.Config{}), assigner.LeaseConfig{AllowUndurable: true})
 }
 
 // newServer makes the API, of a new generator if cfg has none.

@@ -19,7 +19,7 @@ import (
 // in place of the first, which does not answer.
 func TestOpenRemoteLeases(t *testing.T) {
 	const token = "sesame/+=0123456"
-	leases := fileassigner.LeaseStore(testserver.DiskFolder(t))
+	leases := fileassigner.LeaseStore(testserver.DiskFolder(t), fileassigner.Config{})
 	handler := remoteassigner.NewHandler(func(string) leasestore.Store { return leases })
 	server := httptest.NewTLSServer(http.StripPrefix("/ids", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer "+token {

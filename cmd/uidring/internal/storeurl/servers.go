@@ -44,7 +44,7 @@ func openRedis(s *Store, u *url.URL, namespace string, config *tls.Config) error
 	if err != nil {
 		return err
 	}
-	s.Store, s.close = redisassigner.LeaseStore(client, namespace), client.Close
+	s.Store, s.close = redisassigner.LeaseStore(client, namespace, redisassigner.Config{}), client.Close
 	s.segments = func(allowUndurable bool) segment.Source {
 		return redisassigner.SegmentSource(client, redisassigner.SegmentConfig{AllowUndurable: allowUndurable})
 	}
@@ -82,8 +82,8 @@ func openEtcd(s *Store, u *url.URL, namespace string, config *tls.Config) error 
 	if err != nil {
 		return noLogin(u, err)
 	}
-	s.Store, s.close = etcdassigner.LeaseStore(client, namespace), client.Close
-	s.segments = func(bool) segment.Source { return etcdassigner.SegmentSource(client) }
+	s.Store, s.close = etcdassigner.LeaseStore(client, namespace, etcdassigner.Config{}), client.Close
+	s.segments = func(bool) segment.Source { return etcdassigner.SegmentSource(client, etcdassigner.SegmentConfig{}) }
 	return nil
 }
 
@@ -263,7 +263,7 @@ func openDynamoDB(s *Store, u *url.URL, namespace string, _ *tls.Config) error {
 		return errors.New("no region, allowed: dynamodb://region/table, or a region in AWS_REGION or ~/.aws/config")
 	}
 	client := dynamodb.NewFromConfig(cfg)
-	s.Store = dynamoassigner.LeaseStore(client, table, namespace)
+	s.Store = dynamoassigner.LeaseStore(client, table, namespace, dynamoassigner.Config{})
 	s.create = func(ctx context.Context, _ []schema.Group) ([]string, error) { return createTable(ctx, client, table) }
 	return nil
 }
@@ -298,7 +298,7 @@ func openKubernetes(s *Store, u *url.URL, namespace string, _ *tls.Config) error
 			return err
 		}
 	}
-	s.Store = k8sassigner.LeaseStore(cluster, namespace)
+	s.Store = k8sassigner.LeaseStore(cluster, namespace, k8sassigner.Config{})
 	s.close = func() error { cluster.Client.CloseIdleConnections(); return nil }
 	return nil
 }

@@ -247,7 +247,7 @@ func openFile(s *Store, u *url.URL, _ string, _ *tls.Config) error {
 	if u.Path == "" || u.Opaque != "" {
 		return errors.New("no folder, allowed: file:///folder, with an absolute path")
 	}
-	s.Store, s.path, s.single = fileassigner.LeaseStore(u.Path), filepath.Clean(u.Path), true
+	s.Store, s.path, s.single = fileassigner.LeaseStore(u.Path, fileassigner.Config{}), filepath.Clean(u.Path), true
 	s.segments = func(allowUndurable bool) segment.Source {
 		return fileassigner.SegmentSource(u.Path, fileassigner.SegmentConfig{AllowUndurable: allowUndurable})
 	}
