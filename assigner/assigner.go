@@ -129,13 +129,15 @@ const Unlimited int64 = math.MaxInt64
 // Fenced reports whether the grant has a fence: a Limit above which the holder may use no delta.
 func (g Grant) Fenced() bool { return g.Limit != Unlimited }
 
-// Guarantee is the protection of a worker ID against use by two generators, weakest first. It
-// belongs to a grant: an assigner may return grants with different guarantees over time.
+// Guarantee is the protection of a worker ID against use by two generators. The constants are
+// ordered by strength, and the zero value is the weakest. Compare with the constants and store the
+// String: the numbers may change between releases. A guarantee belongs to a grant: an assigner
+// may return grants with different guarantees over time.
 type Guarantee int
 
 const (
 	// GuaranteeDerived: a worker ID from configuration or from the host. Nothing checks it.
-	GuaranteeDerived Guarantee = iota
+	GuaranteeDerived Guarantee = 10 * iota // others fit between
 	// GuaranteeSticky: one worker ID per key from a store, reused after a restart, without a fence.
 	GuaranteeSticky
 	// GuaranteeLossy: fenced, on a store that may forget commits. If that is the nature of the
@@ -152,11 +154,19 @@ const (
 
 // String returns the name in lower case, such as "derived".
 func (g Guarantee) String() string {
-	names := [...]string{"derived", "sticky", "lossy", "fresh", "fenced"}
-	if g < 0 || int(g) >= len(names) {
-		return fmt.Sprintf("guarantee(%d)", int(g))
+	switch g {
+	case GuaranteeDerived:
+		return "derived"
+	case GuaranteeSticky:
+		return "sticky"
+	case GuaranteeLossy:
+		return "lossy"
+	case GuaranteeFresh:
+		return "fresh"
+	case GuaranteeFenced:
+		return "fenced"
 	}
-	return names[g]
+	return fmt.Sprintf("guarantee(%d)", int(g))
 }
 
 // Errors that assigners and generators return. Each is wrapped in a text that names the worker ID,

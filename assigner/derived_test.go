@@ -59,7 +59,8 @@ func TestStaticGrant(t *testing.T) {
 }
 
 func TestGuaranteeString(t *testing.T) {
-	for g, want := range map[assigner.Guarantee]string{-1: "guarantee(-1)", 0: "derived", assigner.GuaranteeFenced: "fenced", 5: "guarantee(5)"} {
+	for g, want := range map[assigner.Guarantee]string{-1: "guarantee(-1)", 0: "derived", assigner.GuaranteeSticky: "sticky", assigner.GuaranteeLossy: "lossy",
+		assigner.GuaranteeFresh: "fresh", assigner.GuaranteeFenced: "fenced", 5: "guarantee(5)"} {
 		if g.String() != want {
 			t.Errorf("%d is %v, want %s", g, g, want)
 		}
