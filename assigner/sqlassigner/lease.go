@@ -33,13 +33,19 @@ import (
 // warning once when less than a tenth of the worker IDs below FirstWorkerID is left.
 //
 // The handle must connect to the primary: a replica may return stale fences. Status reports unsafe
-// settings as faults, and [assigner.LeaseConfig] decides about them, not Config; a read-only server
-// is always an error. The store retries a write only if the server has certainly not applied it, as
-// after a deadlock. Other errors are returned, because the write may have taken effect.
+// settings as faults, and assigner.LeaseConfig.AllowUndurable decides about them: with
+// Config.AllowUndurable every call returns an error. A read-only server is always an error. The
+// store retries a write only if the server has certainly not applied it, as after a deadlock. Other
+// errors are returned, because the write may have taken effect.
 //
 // Any number of goroutines may use the store at once.
 func LeaseStore(db *sqlx.DB, namespace string, cfg Config) leasestore.Store {
-	return &leases{store: newStore(db, cfg, leasestore.CheckNamespace(namespace), tablesOf(schema.Leases)...), namespace: namespace}
+	wrong := leasestore.CheckNamespace(namespace)
+	if cfg.AllowUndurable {
+		wrong = errors.Join(wrong, errors.New("sqlassigner: Config.AllowUndurable is true, allowed for LeaseStore: false; "+
+			"set assigner.LeaseConfig.AllowUndurable, which decides about leases"))
+	}
+	return &leases{store: newStore(db, cfg, wrong, tablesOf(schema.Leases)...), namespace: namespace}
 }
 
 type leases struct {

@@ -18,6 +18,7 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/faultconn"
+	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -239,6 +240,8 @@ func TestUnusableHandleIsAnErrorOfAssign(t *testing.T) {
 			}
 		}
 	}
+	stores.Fail(t, sqlassigner.LeaseStore(sqlassigner.Wrap(sql.OpenDB(nil), sqlassigner.MySQL), "a b", storetest.Undurable),
+		"set assigner.LeaseConfig.AllowUndurable", "allowed: 1 to 64")
 }
 
 func TestUnusableKeyIsAnErrorOfAssign(t *testing.T) {

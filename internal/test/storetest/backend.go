@@ -177,7 +177,9 @@ func from(db *sqlx.DB, name string, first int64) assigner.Assigner {
 // Kinds returns assigners by name. They write to all tables of worker IDs.
 func Kinds(db *sqlx.DB) map[string]func(cfg sqlassigner.Config) assigner.Assigner {
 	leases := func(cfg sqlassigner.Config) (leasestore.Store, assigner.LeaseConfig) {
-		return sqlassigner.LeaseStore(db, namespace, cfg), assigner.LeaseConfig{FirstWorkerID: besideNodes, AllowUndurable: cfg.AllowUndurable}
+		undurable := cfg.AllowUndurable
+		cfg.AllowUndurable = false
+		return sqlassigner.LeaseStore(db, namespace, cfg), assigner.LeaseConfig{FirstWorkerID: besideNodes, AllowUndurable: undurable}
 	}
 	return map[string]func(cfg sqlassigner.Config) assigner.Assigner{
 		"Disposable": func(cfg sqlassigner.Config) assigner.Assigner { return sqlassigner.Disposable(db, cfg) },
