@@ -178,6 +178,11 @@ func releaseRepeated(t *testing.T, s AssignerFixture) {
 	release(t, l)
 	wantLost(t, l)
 	release(t, l)
+	abandoned := assign(t, s.Assigner(holder(1)))
+	if err := abandoned.End(t.Context(), assigner.Ending{}); err != nil {
+		t.Errorf("End without a release: %v", err)
+	}
+	wantLost(t, abandoned)
 	if w := assign(t, a).Grant().WorkerID; w == used && !s.Reusable {
 		t.Errorf("worker %d was given out again, and is not reusable", w)
 	}
@@ -276,8 +281,8 @@ func tryAssign(t *testing.T, a assigner.Assigner, d assigner.Domain) (assigner.L
 	if g.WorkerID < 0 || g.WorkerID > d.MaxWorkerID() {
 		t.Errorf("worker %d, want 0 to %d", g.WorkerID, d.MaxWorkerID())
 	}
-	if g.First < 0 || g.First > g.Limit {
-		t.Errorf("grant for deltas %d to %d, want one at least", g.First, g.Limit)
+	if g.First < 1 || g.First > g.Limit {
+		t.Errorf("grant for deltas %d to %d, want one at least, from 1 up; without a fence Limit is Unlimited", g.First, g.Limit)
 	}
 	return l, nil
 }
