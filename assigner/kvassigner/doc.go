@@ -17,7 +17,9 @@
 //   - segment/orders is the counter orders of [SegmentSource].
 //
 // Each folder of rows has at most [BlockSize] of them. A KV may map a key to any name that no other
-// key has. Values are JSON of at most [MaxValue] bytes. No key is ever deleted.
+// key has. Values are JSON of at most [MaxValue] bytes. No key is ever deleted. A value has the
+// lowest format that its readers must know. A reader ignores fields that it does not know, and its
+// next write drops them.
 //
 // # Object storage
 //

@@ -111,14 +111,14 @@ type Meta struct {
 	Layout        bitsalloc.Layout `json:"layout"`
 	Epoch         time.Time        `json:"epoch"`
 	DatacenterID  int64            `json:"datacenterID"`
-	FirstWorkerID int64            `json:"firstWorkerID"` // smallest worker ID of the namespace, see LeaseConfig.FirstWorkerID
-	NextWorkerID  int64            `json:"nextWorkerID"`  // smallest worker ID that was never given out
-	Fence         int64            `json:"fence"`         // lower bound for the fence of every row, also of rows not created yet
-	Horizon       int64            `json:"horizon"`       // claims begin above this delta, see Horizon
-	Quarantine    int64            `json:"quarantine"`    // highest delta that servers before Identity may have granted and forgotten
-	Token         string           `json:"token"`         // random, new at each swap
-	Identity      string           `json:"identity"`      // of the server at the last claim
-	Extra         string           `json:"extra"`         // of a later release, see Row
+	FirstWorkerID int64            `json:"firstWorkerID"`   // smallest worker ID of the namespace, see LeaseConfig.FirstWorkerID
+	NextWorkerID  int64            `json:"nextWorkerID"`    // smallest worker ID that was never given out
+	Fence         int64            `json:"fence"`           // lower bound for the fence of every row, also of rows not created yet
+	Horizon       int64            `json:"horizon"`         // claims begin above this delta, see Horizon
+	Quarantine    int64            `json:"quarantine"`      // highest delta that servers before Identity may have granted and forgotten
+	Token         string           `json:"token"`           // random, new at each swap
+	Identity      string           `json:"identity"`        // of the server at the last claim
+	Extra         string           `json:"extra,omitempty"` // of a later release, see Row
 }
 
 // A Row keeps the state of a worker ID. Its fence is the highest delta that a holder may use or may
@@ -143,7 +143,7 @@ type Row struct {
 	Holder   string    `json:"holder"`   // host and process number of the holder, shown to people
 	Identity string    `json:"identity"` // of the server at the last claim or renewal, and its Meta.Quarantine
 	Expires  time.Time `json:"expires"`
-	Extra    string    `json:"extra"`
+	Extra    string    `json:"extra,omitempty"`
 }
 
 // Same reports whether m and other have the same version and token. A swap from m then succeeds on
