@@ -96,7 +96,7 @@ func (s *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Du
 	})
 }
 
-// CreateFree creates no rows: a file has no herd, since one lock is enough for all its rows.
+// CreateFree creates no rows: processes that start at once take turns at the lock anyway.
 func (s *leases) CreateFree(ctx context.Context, _ []leasestore.Row, _ time.Duration) (bool, error) {
 	return false, ctx.Err()
 }

@@ -91,7 +91,7 @@ func newWorkersNamespaces(s *streams) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return flags.with(cmd.Context(), func(ctx context.Context, st *storeurl.Store) error {
 				all, err := st.Namespaces(ctx)
-				if _, single := all[""]; single || st.Single() { // the first one is of another uidring
+				if _, single := all[""]; single || st.Single() { // or it is a folder behind a server
 					return usagef("--store %s, allowed: a store of several namespaces, which a folder is not", st)
 				}
 				if err != nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"net/http/httptest"
 	"net/url"
 	"path/filepath"
 	"slices"
@@ -12,7 +13,9 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/assigner/remoteassigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
@@ -261,6 +264,15 @@ func TestNamespaces(t *testing.T) {
 NAMESPACE  LAYOUT         EPOCH                 DATACENTER  GIVEN OUT  LEFT
 orders     28/5/17/13@1s  2026-01-01T00:00:00Z  0           1          131071
 `, "")
+	folder := fileassigner.LeaseStore(testserver.DiskFolder(t), fileassigner.Config{})
+	_, err := folder.SwapMeta(t.Context(), leasestore.Meta{}, leasestore.Meta{Version: 1})
+	testkit.Must(t, err)
+	server := httptest.NewServer(remoteassigner.NewHandler(func(string) leasestore.Store { return folder }))
+	t.Cleanup(server.Close)
+	code, out, stderr := run(t, "", "workers", "namespaces", "--store", server.URL)
+	if code != exitUsage || out != "" || !strings.Contains(stderr, "--store "+server.URL+", allowed: a store of several namespaces, which a folder is not") {
+		t.Errorf("of a folder behind a server: exit code %d, %q, %s", code, out, stderr)
+	}
 }
 
 // A service whose user may not create tables names the way out.
