@@ -173,16 +173,16 @@ type TakeRejectedInfo struct {
 type FieldError struct {
 	Field   string // the name of the field
 	Given   string // its value
-	Allowed string // the values allowed; empty if Reason names them
-	Reason  error  // ErrInvalidConfig, publicid.ErrInvalid; without Allowed, bitsalloc.ErrInvalidLayout or ErrTimeExhausted
+	Allowed string // the values allowed; empty if Kind names them
+	Kind    error  // ErrInvalidConfig, publicid.ErrInvalid; without Allowed, bitsalloc.ErrInvalidLayout or ErrTimeExhausted
 }
 
 func (e *FieldError) Error() string {
 	if e.Allowed == "" {
-		return fmt.Sprint(e.Reason)
+		return fmt.Sprint(e.Kind)
 	}
-	return fmt.Sprintf("%v: %s %s, allowed: %s", e.Reason, e.Field, e.Given, e.Allowed)
+	return fmt.Sprintf("%v: %s %s, allowed: %s", e.Kind, e.Field, e.Given, e.Allowed)
 }
 
-// Unwrap returns Reason.
-func (e *FieldError) Unwrap() error { return e.Reason }
+// Unwrap returns Kind.
+func (e *FieldError) Unwrap() error { return e.Kind }

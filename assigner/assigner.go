@@ -72,13 +72,13 @@ type Lease interface {
 	// not block.
 	Grant() Grant
 	// Renew tells the store that the holder lives, checks that the worker ID still belongs to the
-	// lease, and returns the grant from now on. When the grant is fenced, Renew raises Limit to at
+	// lease, and returns the grant from now on. When the grant is fenced, Renew raises Last to at
 	// least u.Want; a store of GuaranteeLossy may allow less, bounded by its clock, and no store
 	// allows a Want that is hours above u.Used. Renew changes nothing else of the grant. The
 	// generator calls it at least once a minute, and within RenewWithin of the last call.
 	//
 	// ErrWorkerRowLost ends the lease; do not renew it again. The holder of a fenced grant may go
-	// on up to the Limit that Renew returns with the error, which may be lower than before: its
+	// on up to the Last that Renew returns with the error, which may be lower than before: its
 	// successor starts above it. It must stop at once and drop prepared IDs when the grant has no
 	// fence, or when the error is also ErrFenceRegressed or ErrRowMissing of package leasestore.
 	// After any other error the lease stands as it was, and Renew returns the unchanged grant.
@@ -95,7 +95,7 @@ type Lease interface {
 // generator may have had another worker ID before.
 type Use struct {
 	Used   int64 // the highest delta in use
-	Want   int64 // the delta that Limit has to reach, if it is above Used
+	Want   int64 // the delta that Last has to reach, if it is above Used
 	Oldest int64 // the lowest delta of which the holder may still issue an ID, for Horizon of package leasestore
 }
 
@@ -109,12 +109,12 @@ type Ending struct {
 // A Grant is a consistent snapshot of the worker ID, the range of deltas and the guarantee of a
 // lease.
 type Grant struct {
-	WorkerID     int64         // 0 to MaxWorkerID of the domain
-	First, Limit int64         // deltas the holder may use, both inclusive, at least 1; Limit is Unlimited when there is no fence
-	Guarantee    Guarantee     // protection against a second holder
-	Reusable     bool          // the worker ID may be given out again after this process ends
-	RenewWithin  time.Duration // the longest time between the starts of two renewals, since another process may take over the lease then; 0: a minute
-	Namespace    string        // of the worker ID, for the log; or ""
+	WorkerID    int64         // 0 to MaxWorkerID of the domain
+	First, Last int64         // deltas the holder may use, both inclusive, at least 1; Last is Unlimited when there is no fence
+	Guarantee   Guarantee     // protection against a second holder
+	Reusable    bool          // the worker ID may be given out again after this process ends
+	RenewWithin time.Duration // the longest time between the starts of two renewals, since another process may take over the lease then; 0: a minute
+	Namespace   string        // of the worker ID, for the log; or ""
 }
 
 // A LeaseInfo tells a func of a generator's Trace about its lease.
@@ -123,16 +123,16 @@ type LeaseInfo struct {
 	Err   error // the reason, of LeaseLost and RenewFailed
 }
 
-// Unlimited is the Limit of a grant without a fence.
+// Unlimited is the Last of a grant without a fence.
 const Unlimited int64 = math.MaxInt64
 
-// Fenced reports whether the grant has a fence: a Limit above which the holder may use no delta.
-func (g Grant) Fenced() bool { return g.Limit != Unlimited }
+// Fenced reports whether the grant has a fence: a Last above which the holder may use no delta.
+func (g Grant) Fenced() bool { return g.Last != Unlimited }
 
 // Guarantee is the protection of a worker ID against use by two generators. The constants are
 // ordered by strength, and the zero value is the weakest. Compare with the constants and store the
-// String: the numbers may change between releases. A guarantee belongs to a grant: an assigner
-// may return grants with different guarantees over time.
+// String: the numbers may change between releases. A guarantee belongs to a grant: an assigner may
+// return grants with different guarantees over time.
 type Guarantee int
 
 const (

@@ -133,7 +133,7 @@ func TestAssignTakes(t *testing.T) {
 				before := s.rows[tt.worker].Version
 				a := tt.open(s)
 				a.(*leaser).shuffle = order
-				want := Grant{WorkerID: tt.worker, First: tt.first, Limit: tt.limit, Guarantee: GuaranteeFenced, Reusable: true, RenewWithin: a.(*leaser).cfg.Window}
+				want := Grant{WorkerID: tt.worker, First: tt.first, Last: tt.limit, Guarantee: GuaranteeFenced, Reusable: true, RenewWithin: a.(*leaser).cfg.Window}
 				want.RenewWithin = max(want.RenewWithin, time.Second)
 				if len(s.status.Faults) > 0 {
 					want.Guarantee = GuaranteeLossy
@@ -680,13 +680,13 @@ func TestQuarantineCoversEveryGrant(t *testing.T) {
 			before, l := maps.Clone(s.rows), takeIn(t, a, d)
 			// It is ahead by MaxLead, and renews as often as it gets more.
 			lead := l.(*lease).limitsOn(s.status).lead
-			for last := int64(0); last < l.Grant().Limit; {
-				last = l.Grant().Limit
+			for last := int64(0); last < l.Grant().Last; {
+				last = l.Grant().Last
 				if _, err := l.Renew(t.Context(), Use{Used: min(last, d.Now()+lead), Want: last + 100}); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if ahead := l.Grant().Limit - d.Now(); ahead < lead {
+			if ahead := l.Grant().Last - d.Now(); ahead < lead {
 				t.Errorf("%+v: the limit is %d ahead, want %d at least", cfg, ahead, lead)
 			}
 			s.rows = before
@@ -702,8 +702,8 @@ func TestQuarantineCoversEveryGrant(t *testing.T) {
 			switch {
 			case err != nil:
 				t.Errorf("%+v, %+v, at %d: %v, rows %+v", cfg, off, server, err, s.rows)
-			case next.Grant().First <= l.Grant().Limit:
-				t.Errorf("%+v, %+v: a grant from %d on after one up to %d", cfg, off, next.Grant().First, l.Grant().Limit)
+			case next.Grant().First <= l.Grant().Last:
+				t.Errorf("%+v, %+v: a grant from %d on after one up to %d", cfg, off, next.Grant().First, l.Grant().Last)
 			}
 		}
 	}

@@ -108,7 +108,7 @@ func (a derived) Assign(ctx context.Context, d Domain) (Lease, error) {
 	if err := d.CheckWorkerID(n, a.source); err != nil {
 		return nil, err
 	}
-	return &derivedLease{grant: Grant{WorkerID: n, First: 1, Limit: Unlimited, Guarantee: GuaranteeDerived, Reusable: true}}, nil
+	return &derivedLease{grant: Grant{WorkerID: n, First: 1, Last: Unlimited, Guarantee: GuaranteeDerived, Reusable: true}}, nil
 }
 
 // derivedLease has no store.

@@ -47,7 +47,7 @@ func check(t *testing.T, a assigner.Assigner, want int64, wantErr error, words .
 func TestStaticGrant(t *testing.T) {
 	lease, err := assigner.Static(7).Assign(t.Context(), domain(bitsalloc.Default()))
 	testkit.Must(t, err)
-	want := assigner.Grant{WorkerID: 7, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeDerived, Reusable: true}
+	want := assigner.Grant{WorkerID: 7, First: 1, Last: assigner.Unlimited, Guarantee: assigner.GuaranteeDerived, Reusable: true}
 	if errRenew, errRelease := extend(t.Context(), lease), lease.End(t.Context(), assigner.Ending{Released: true, Used: 100}); errRenew != nil || errRelease != nil || lease.Grant() != want {
 		t.Errorf("Renew: %v; Release: %v; grant %+v, want %+v", errRenew, errRelease, lease.Grant(), want)
 	}

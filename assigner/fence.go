@@ -66,7 +66,7 @@ func (f fences) claim(from, found int64) int64 {
 // renew returns the fence of a renewal of a row with the fence held, after a use up to used. Below
 // the cap a fence rises by one unit at least: a late swap from the old row must fail.
 func (f fences) renew(from, held, used, want int64, p pace) int64 {
-	// Limit want, which may come from a clock that was wrong for a moment. MaxSkew is always
+	// Last want, which may come from a clock that was wrong for a moment. MaxSkew is always
 	// allowed.
 	want = min(want, above(max(used, held), max(2*p.need, 2*f.skew), f.last))
 	wanted := max(held+1, want, above(from, 2*f.window, f.last), above(used, p.need, f.last))

@@ -25,7 +25,7 @@ func wantHorizon(t *testing.T, s *memStore, want int64) {
 // wantDeltas checks the worker ID and the deltas of a lease.
 func wantDeltas(t *testing.T, l Lease, worker, first, limit int64) {
 	t.Helper()
-	if g := l.Grant(); g.WorkerID != worker || g.First != first || g.Limit != limit {
+	if g := l.Grant(); g.WorkerID != worker || g.First != first || g.Last != limit {
 		t.Errorf("grant %+v, want worker %d, deltas %d to %d", g, worker, first, limit)
 	}
 }
@@ -165,7 +165,7 @@ func TestHorizonHoldsThroughTakeovers(t *testing.T) {
 	wantHorizon(t, s, 1061) // b is next
 	renew(c, cFirst)
 	wantHorizon(t, s, 1061)
-	if limit := b.Grant().Limit; limit != cFirst-1 {
+	if limit := b.Grant().Last; limit != cFirst-1 {
 		t.Fatalf("the limit of b is %d, c begins at %d", limit, cFirst)
 	}
 	at(cFirst + 59)
@@ -231,7 +231,7 @@ func TestClaimAboveTheHorizonHasDeltas(t *testing.T) {
 			}
 			return do(), nil
 		}
-		if g := takeIn(t, auto(s), d).Grant(); g.First != memStart || g.Limit < g.First {
+		if g := takeIn(t, auto(s), d).Grant(); g.First != memStart || g.Last < g.First {
 			t.Errorf("grant %+v, want deltas from %d on", g, memStart)
 		}
 	}
@@ -245,7 +245,7 @@ func TestClaimAtTheEndOfTheLayoutEnds(t *testing.T) {
 	d := memDomain()
 	now := int64(1<<28 - 2)
 	d.Now, s.status.Now = func() int64 { return now }, memTime(now)
-	if g := takeIn(t, leased(s), d).Grant(); g.First != 1<<28 || g.Limit != 1<<28-1 {
+	if g := takeIn(t, leased(s), d).Grant(); g.First != 1<<28 || g.Last != 1<<28-1 {
 		t.Errorf("grant %+v, want no delta", g)
 	}
 }

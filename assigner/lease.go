@@ -36,7 +36,7 @@ type lease struct {
 }
 
 func (l *lease) Grant() Grant {
-	return Grant{WorkerID: l.row.WorkerID, First: l.first, Limit: l.limit, Guarantee: l.guarantee, Reusable: true,
+	return Grant{WorkerID: l.row.WorkerID, First: l.first, Last: l.limit, Guarantee: l.guarantee, Reusable: true,
 		RenewWithin: l.window(), Namespace: l.namespace} // half of the time to live of the row
 }
 

@@ -66,7 +66,7 @@ func TestSimulationCatchesAProtocolWith(t *testing.T) {
 		},
 		"a lossy store that does not say so":                  {accident: loseCommits, all: true, calm: true},
 		"a failover that loses commits and is not recognised": {accident: loseCommits, all: true, calm: true, fenced: 30},
-		"no fence at all, only expiry":                        {grant: func(g Grant) Grant { g.First, g.Limit = 0, Unlimited; return g }},
+		"no fence at all, only expiry":                        {grant: func(g Grant) Grant { g.First, g.Last = 0, Unlimited; return g }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			caught(t, func(seed uint64) bool { return simulate(seed, sim).duplicates > 0 })
@@ -161,7 +161,7 @@ func loseRenewal(w *simWorld) {
 	if lost < 0 || len(w.store.commits)-lost > 30 || slices.ContainsFunc(w.store.commits[lost:], created) {
 		return
 	}
-	for h.wants() && h.last < h.grant.Limit {
+	for h.wants() && h.last < h.grant.Last {
 		h.compose()
 	}
 	w.log("holder %d has used deltas up to %d", h.id, h.last)

@@ -64,8 +64,8 @@ func (g *ground) take() (l Lease, waited int64) {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	for last := int64(0); last < l.Grant().Limit; {
-		last = l.Grant().Limit
+	for last := int64(0); last < l.Grant().Last; {
+		last = l.Grant().Last
 		if err := extend(g.t.Context(), l, min(last, g.now+2*30+15), last+100); err != nil {
 			g.t.Fatal(err)
 		}
@@ -79,8 +79,8 @@ func (g *ground) record(l Lease) {
 	g.t.Helper()
 	grant := l.Grant()
 	for _, other := range g.grants[grant.WorkerID] {
-		if grant.First <= other.Limit && other.First <= grant.Limit {
-			g.t.Errorf("worker %d: granted from %d to %d, and from %d to %d", grant.WorkerID, other.First, other.Limit, grant.First, grant.Limit)
+		if grant.First <= other.Last && other.First <= grant.Last {
+			g.t.Errorf("worker %d: granted from %d to %d, and from %d to %d", grant.WorkerID, other.First, other.Last, grant.First, grant.Last)
 		}
 	}
 	g.grants[grant.WorkerID] = append(g.grants[grant.WorkerID], grant)
@@ -163,8 +163,8 @@ func TestRenewalAfterAFailoverStoresTheBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	meta, row := g.store.meta, g.store.rows[l.Grant().WorkerID]
-	if meta.Identity != "B" || meta.Quarantine <= l.Grant().Limit || row.Identity != term(meta) {
-		t.Errorf("meta %+v, row %+v; want the server and a bound above %d", meta, row, l.Grant().Limit)
+	if meta.Identity != "B" || meta.Quarantine <= l.Grant().Last || row.Identity != term(meta) {
+		t.Errorf("meta %+v, row %+v; want the server and a bound above %d", meta, row, l.Grant().Last)
 	}
 	if err := l.End(t.Context(), Ending{Released: true, Used: g.now}); err != nil { // gives back the rest of the grant
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func TestSpareRowsBeginAboveTheBound(t *testing.T) {
 // testEnd releases a lease whose deltas are all used.
 func testEnd(t *testing.T, l Lease) {
 	t.Helper()
-	if err := l.End(t.Context(), Ending{Released: true, Used: l.Grant().Limit}); err != nil {
+	if err := l.End(t.Context(), Ending{Released: true, Used: l.Grant().Last}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -387,7 +387,7 @@ func (w *script) state() map[string]string {
 	now := make(map[string]string)
 	for name, l := range w.leases {
 		g := l.Grant()
-		now["lease "+name] = fmt.Sprintf("worker %d from %d to %d, %v", g.WorkerID, g.First, g.Limit, g.Guarantee)
+		now["lease "+name] = fmt.Sprintf("worker %d from %d to %d, %v", g.WorkerID, g.First, g.Last, g.Guarantee)
 	}
 	for _, worker := range slices.Sorted(maps.Keys(w.rows)) { // in order, for the names of their texts
 		now[fmt.Sprint("row ", worker)] = w.row(w.rows[worker])

@@ -117,7 +117,7 @@ func (h *simHolder) assign() {
 			h.issued = delta
 		}
 	}
-	h.w.log("holder %d: lease %d on worker %d, %d to %d", h.id, h.serial, h.grant.WorkerID, h.grant.First, h.grant.Limit)
+	h.w.log("holder %d: lease %d on worker %d, %d to %d", h.id, h.serial, h.grant.WorkerID, h.grant.First, h.grant.Last)
 }
 
 // generate composes as demand and clock have it, and asks for more when half of the window is used.
@@ -137,7 +137,7 @@ func (h *simHolder) generate() {
 			h.compose()
 		}
 	}
-	if h.grant.Limit-h.last <= h.w.window/2 || h.w.chance(3) {
+	if h.grant.Last-h.last <= h.w.window/2 || h.w.chance(3) {
 		h.renew()
 	}
 }
@@ -155,7 +155,7 @@ func (h *simHolder) wants() bool {
 
 // compose uses the next delta, if the grant has it.
 func (h *simHolder) compose() {
-	if h.last+1 > h.grant.Limit+h.w.sim.overrun {
+	if h.last+1 > h.grant.Last+h.w.sim.overrun {
 		return
 	}
 	h.last++
@@ -172,14 +172,14 @@ func (h *simHolder) renew() {
 	if h.dead {
 		return
 	}
-	h.w.log("holder %d: Renew of worker %d after a use of %d: limit %d, %v", h.id, h.grant.WorkerID, h.last, grant.Limit, err)
+	h.w.log("holder %d: Renew of worker %d after a use of %d: limit %d, %v", h.id, h.grant.WorkerID, h.last, grant.Last, err)
 	switch {
 	case err == nil:
 		h.proved = h.heard
-		h.grant.Limit = grant.Limit
+		h.grant.Last = grant.Last
 	case errors.Is(err, ErrWorkerRowLost):
 		h.w.losses++
-		h.grant.Limit = min(h.grant.Limit, grant.Limit) // still its own, while it looks for another lease
+		h.grant.Last = min(h.grant.Last, grant.Last) // still its own, while it looks for another lease
 		if errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing) {
 			h.grant = Grant{}
 		}

@@ -42,7 +42,7 @@ func (l simLink) List(ctx context.Context) (rows []leasestore.Row, err error) {
 // belowHorizon reports a delta that Horizon has excluded, unless all deltas of a holder that has
 // lost its row, or cannot renew its lease, are in the past.
 func (w *simWorld) belowHorizon(h *simHolder, _, delta int64) {
-	if delta < w.horizon && h.grant.Limit >= w.past {
+	if delta < w.horizon && h.grant.Last >= w.past {
 		w.duplicates++
 		w.log("DUPLICATE: delta %d is below the horizon", delta)
 	}

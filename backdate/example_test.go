@@ -23,7 +23,7 @@ func ExampleNew() {
 	ids, err := backdate.New(context.Background(), backdate.Config{
 		Layout: bitsalloc.Recommended(),
 		// Some hosts keep temporary files in memory.
-		Assigner: assigner.Auto(fileassigner.LeaseStore(dir), assigner.LeaseConfig{AllowUndurable: true}),
+		Assigner: assigner.Auto(fileassigner.LeaseStore(dir, fileassigner.Config{}), assigner.LeaseConfig{AllowUndurable: true}),
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -88,7 +88,7 @@ func New(ctx context.Context, cfg Config) (*Generator, error) {
 	}
 	grant := lease.Grant()
 	g := &Generator{alloc: k.Alloc, datacenter: cfg.DatacenterID, workerID: grant.WorkerID, first: max(grant.First, 1),
-		last: min(now(), grant.Limit), used: make(map[int64]int64)}
+		last: min(now(), grant.Last), used: make(map[int64]int64)}
 	// After an error the store frees the worker ID when the lease expires.
 	_ = lease.End(ctx, assigner.Ending{Released: true, Used: g.last})
 	if err := errors.Join(noPast(grant), domain.CheckWorkerID(grant.WorkerID, fmt.Sprintf("%T", cfg.Assigner))); err != nil {

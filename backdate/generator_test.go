@@ -148,13 +148,13 @@ func TestNewNeedsAnUnusedPast(t *testing.T) {
 		err   error
 		want  error
 	}{
-		"fresh":          {grant: assigner.Grant{First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}},
-		"fenced":         {grant: assigner.Grant{First: 1, Limit: 1 << 27, Guarantee: assigner.GuaranteeFenced}},
-		"used before":    {grant: assigner.Grant{First: 2, Limit: 1 << 27, Guarantee: assigner.GuaranteeFenced}, want: backdate.ErrNoPast},
-		"lossy":          {grant: assigner.Grant{First: 1, Limit: 1 << 27, Guarantee: assigner.GuaranteeLossy}, want: backdate.ErrNoPast},
-		"sticky":         {grant: assigner.Grant{First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeSticky}, want: backdate.ErrNoPast},
-		"derived":        {grant: assigner.Grant{First: 0, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeDerived}, want: backdate.ErrNoPast},
-		"out of range":   {grant: assigner.Grant{WorkerID: 1 << 17, First: 1, Limit: 9, Guarantee: assigner.GuaranteeFenced}, want: assigner.ErrWorkerOutOfRange},
+		"fresh":          {grant: assigner.Grant{First: 1, Last: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}},
+		"fenced":         {grant: assigner.Grant{First: 1, Last: 1 << 27, Guarantee: assigner.GuaranteeFenced}},
+		"used before":    {grant: assigner.Grant{First: 2, Last: 1 << 27, Guarantee: assigner.GuaranteeFenced}, want: backdate.ErrNoPast},
+		"lossy":          {grant: assigner.Grant{First: 1, Last: 1 << 27, Guarantee: assigner.GuaranteeLossy}, want: backdate.ErrNoPast},
+		"sticky":         {grant: assigner.Grant{First: 1, Last: assigner.Unlimited, Guarantee: assigner.GuaranteeSticky}, want: backdate.ErrNoPast},
+		"derived":        {grant: assigner.Grant{First: 0, Last: assigner.Unlimited, Guarantee: assigner.GuaranteeDerived}, want: backdate.ErrNoPast},
+		"out of range":   {grant: assigner.Grant{WorkerID: 1 << 17, First: 1, Last: 9, Guarantee: assigner.GuaranteeFenced}, want: assigner.ErrWorkerOutOfRange},
 		"assigner fails": {err: failure, want: failure},
 	} {
 		fake := &fakeassigner.Assigner{OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
@@ -176,7 +176,7 @@ func TestNewNeedsAnUnusedPast(t *testing.T) {
 // The span never reaches above the fence that the store granted.
 func TestSpanEndsAtTheFence(t *testing.T) {
 	fake := &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-		return assigner.Grant{First: 1, Limit: 100, Guarantee: assigner.GuaranteeFenced}, nil
+		return assigner.Grant{First: 1, Last: 100, Guarantee: assigner.GuaranteeFenced}, nil
 	}}
 	g, err := backdate.New(t.Context(), backdate.Config{Assigner: fake})
 	testkit.Must(t, err)

@@ -70,7 +70,7 @@ func TestLongLeadIsAWarningOnce(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var log testkit.Recorder
 			g := inBubble(t, cached.Config{Logger: log.Logger(), Assigner: &fakeassigner.Assigner{OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
-				return assigner.Grant{WorkerID: worker(), First: d.Now() + row.first, Limit: d.Now() + 7200, Guarantee: assigner.GuaranteeFenced}, nil
+				return assigner.Grant{WorkerID: worker(), First: d.Now() + row.first, Last: d.Now() + 7200, Guarantee: assigner.GuaranteeFenced}, nil
 			}}})
 			for range 20 {
 				take(t, g, 60*16)

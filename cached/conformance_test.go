@@ -42,7 +42,7 @@ func TestConformance(t *testing.T) {
 		Stats: func(g gentest.Generator) gentest.Stats {
 			s := g.(*cached.Generator).Stats()
 			return gentest.Stats{
-				WorkerID: s.WorkerID, DatacenterID: s.DatacenterID, Guarantee: s.Guarantee, Limit: s.Limit, Window: s.Window, WindowLasts: s.WindowLasts,
+				WorkerID: s.WorkerID, DatacenterID: s.DatacenterID, Guarantee: s.Guarantee, LastGranted: s.LastGranted, Window: s.Window, WindowLasts: s.WindowLasts,
 				RejectedTakes: s.RejectedTakes, Renewals: s.Renewals, RenewFailures: s.RenewFailures,
 				LastDelta: s.LastDelta, Ahead: s.Ahead, Expires: s.Expires,
 			}

@@ -27,7 +27,7 @@ func TestEveryIDIsPositiveToTheVeryEnd(t *testing.T) {
 				if n > 1 {
 					return assigner.Grant{}, errors.New("store is down")
 				}
-				return assigner.Grant{WorkerID: 1<<23 - 1, First: 1<<18 - 1000, Limit: 1 << 40, Guarantee: assigner.GuaranteeFenced}, nil
+				return assigner.Grant{WorkerID: 1<<23 - 1, First: 1<<18 - 1000, Last: 1 << 40, Guarantee: assigner.GuaranteeFenced}, nil
 			}}
 			g := inBubble(t, cached.Config{Layout: layout, DatacenterID: 1<<18 - 1, Assigner: store, OnEmpty: policy, MaxStaleness: -1})
 			next := g.Next
@@ -105,7 +105,7 @@ func FuzzConfig(f *testing.F) {
 // anyWorker gives any number, with a fence that is out of the way: successors need not start above.
 func anyWorker(number int64) fakeassigner.AssignFunc {
 	return func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-		return assigner.Grant{WorkerID: number, First: 1, Limit: assigner.Unlimited - 1, Guarantee: assigner.GuaranteeFenced}, nil
+		return assigner.Grant{WorkerID: number, First: 1, Last: assigner.Unlimited - 1, Guarantee: assigner.GuaranteeFenced}, nil
 	}
 }
 

@@ -32,7 +32,7 @@ func fresh(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, err
 func fenced(n int64) fakeassigner.AssignFunc {
 	return func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 		g, err := fakeassigner.Fenced(n)(ctx, nth, d)
-		g.WorkerID, g.First, g.Limit = worker(), g.First+1, g.Limit+1
+		g.WorkerID, g.First, g.Last = worker(), g.First+1, g.Last+1
 		return g, err
 	}
 }

@@ -71,7 +71,7 @@ func TestFenceIsRaisedBeforeItIsReached(t *testing.T) {
 		eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 			const window = 30
 			store := &fakeassigner.Assigner{OnAssign: fenced(window + 8), OnRenew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
-				g.Limit = max(g.Limit, want+window)
+				g.Last = max(g.Last, want+window)
 				return nil
 			}}
 			g := inBubble(t, cached.Config{Assigner: store, OnEmpty: policy})

@@ -101,7 +101,7 @@ func (g *Generator) put(limit int) (blocks int, err error) {
 			g.lastSecond = max(g.lastSecond, grant.First-1, grant.Delta) // a new lease begins above the clock, too
 		}
 		delta := g.lastSecond + 1
-		if grant != nil && delta > grant.Limit && g.ring.Free() < g.ring.Slots() {
+		if grant != nil && delta > grant.Last && g.ring.Free() < g.ring.Slots() {
 			break
 		}
 		if err := g.admit(grant, delta); err != nil {
@@ -118,7 +118,7 @@ func (g *Generator) put(limit int) (blocks int, err error) {
 	// Blocks in the ring do not count as used: a large ring must not raise the fence far above the
 	// clock.
 	if grant := g.keeper.Current(); grant != nil && g.begun() >= grant.Half {
-		g.keeper.Extend(grant.Limit + 1)
+		g.keeper.Extend(grant.Last + 1)
 	}
 	return blocks, nil
 }
@@ -130,7 +130,7 @@ func (g *Generator) admit(grant *keeper.Grant, delta int64) error {
 		return g.keeper.Exhausted()
 	case grant == nil:
 		return g.keeper.Shortage()
-	case delta > grant.Limit:
+	case delta > grant.Last:
 		g.keeper.Extend(delta + int64(g.ring.Free()) - 1)
 		return g.keeper.Shortage()
 	}

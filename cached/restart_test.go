@@ -33,7 +33,7 @@ func TestRestartWithStaticWorkerIDRepeatsNoID(t *testing.T) { gentest.RestartsIn
 func reused() *fakeassigner.Assigner {
 	id := worker()
 	return &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-		return assigner.Grant{WorkerID: id, First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
+		return assigner.Grant{WorkerID: id, First: 1, Last: assigner.Unlimited, Reusable: true}, nil
 	}}
 }
 
@@ -89,7 +89,7 @@ func TestNewWaitsForMaxAheadWithUnfencedReusedWorkerID(t *testing.T) {
 func TestUnfencedWorkerIDAfterInvalidateBeginsMaxAheadAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: worker(), First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
+			return assigner.Grant{WorkerID: worker(), First: 1, Last: assigner.Unlimited, Reusable: true}, nil
 		}}
 		g := inBubble(t, cached.Config{Assigner: store, MaxAhead: 10 * time.Second})
 		before := next(t, g)

@@ -103,7 +103,7 @@ func TestClockIsFollowedOnceABlockIsStale(t *testing.T) {
 		testkit.Bubble(t, name, func(t *testing.T) {
 			var limit atomic.Int64
 			store := &fakeassigner.Assigner{OnAssign: row.assign, OnRenew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
-				g.Limit = max(g.Limit, min(want, limit.Load()))
+				g.Last = max(g.Last, min(want, limit.Load()))
 				return nil
 			}}
 			g := inBubble(t, cached.Config{Assigner: store, BoostPower: 1, MaxStaleness: 4 * time.Second})

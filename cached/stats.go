@@ -12,9 +12,9 @@ type Stats struct {
 	WorkerID     int64
 	DatacenterID int64
 	Guarantee    assigner.Guarantee // of the worker ID
-	Limit        int64              // highest delta that the worker ID may be used with; assigner.Unlimited without a fence
-	Window       time.Duration      // ID time left until Limit; 0 without a fence or a grant
-	WindowLasts  time.Duration      // real time until Limit at the present rate of use
+	LastGranted  int64              // highest delta that the worker ID may be used with; assigner.Unlimited without a fence
+	Window       time.Duration      // ID time left until LastGranted; 0 without a fence or a grant
+	WindowLasts  time.Duration      // real time until LastGranted at the present rate of use
 
 	Capacity  int   // IDs in a full ring; at most the largest int
 	Remaining int   // IDs in the ring now
@@ -24,7 +24,7 @@ type Stats struct {
 	PaddingPasses int64 // that put at least one block, inline ones included
 	InlinePads    int64 // blocks put by callers that found the ring empty
 	RejectedTakes int64 // errors returned by methods that issue IDs, except ErrClosed
-	RejectedPuts  int64 // padding passes that had to leave slots free, unless the ring has IDs up to Limit
+	RejectedPuts  int64 // padding passes that had to leave slots free, unless the ring has IDs up to LastGranted
 	Renewals      int64 // of the lease
 	RenewFailures int64 // failed calls to the store of worker IDs
 
@@ -51,7 +51,7 @@ func (g *Generator) Stats() Stats {
 		WorkerID:      grant.WorkerID,
 		DatacenterID:  g.cfg.DatacenterID,
 		Guarantee:     grant.Guarantee,
-		Limit:         grant.Limit,
+		LastGranted:   grant.Last,
 		Window:        window,
 		WindowLasts:   lasts,
 		Capacity:      int(min(min(int64(g.ring.Slots()), math.MaxInt64>>bits)<<bits, math.MaxInt)),

@@ -50,7 +50,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	c.http = &http.Client{
 		Transport: transport,
-		Timeout:   cfg.Timeout,
+		Timeout:   cfg.RequestTimeout,
 		// Another host must not get the token.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}

@@ -253,7 +253,7 @@ func TestMaxAge(t *testing.T) {
 // Servers may have other bounds, and slow ones answer late: the IDs of a request that was sent
 // before others become too old before them.
 func TestMaxAgeOfEachRequest(t *testing.T) {
-	in(t, "ab", client.Config{Timeout: 10 * time.Second}, answers{}, func(t *testing.T, c *client.Client, n *network) {
+	in(t, "ab", client.Config{RequestTimeout: 10 * time.Second}, answers{}, func(t *testing.T, c *client.Client, n *network) {
 		synctest.Wait() // two batches, one of each server
 		short := func(*http.Request) (*http.Response, error) {
 			return reply(200, `{"ranges":[{"first":"5001","count":100}]}`, "Uidring-Max-Age", "3"), nil
@@ -489,8 +489,8 @@ func TestConfigMistakes(t *testing.T) {
 		want []string
 	}{
 		{client.Config{}, []string{"Servers is empty"}},
-		{client.Config{Servers: []string{"http://a", "localhost:8080", "http://u:secret@a", "http://a?x=1", "ftp://a"}, Batch: 100_001, Timeout: -1, MaxAge: -1, Token: "secret\n", Segment: "a/b"},
-			[]string{"Servers[1]", "Servers[2]", "Servers[3]", "Servers[4]", "Token has white space", `Segment "a/b"`, "Batch 100001, allowed: 0 (1,000) to 100000", "Timeout -1ns", "MaxAge -1ns"}},
+		{client.Config{Servers: []string{"http://a", "localhost:8080", "http://u:secret@a", "http://a?x=1", "ftp://a"}, Batch: 100_001, RequestTimeout: -1, MaxAge: -1, Token: "secret\n", Segment: "a/b"},
+			[]string{"Servers[1]", "Servers[2]", "Servers[3]", "Servers[4]", "Token has white space", `Segment "a/b"`, "Batch 100001, allowed: 0 (1,000) to 100000", "RequestTimeout -1ns", "MaxAge -1ns"}},
 	} {
 		_, err := client.New(row.cfg)
 		if !errors.Is(err, client.ErrInvalidConfig) || !errors.Is(row.cfg.Validate(), client.ErrInvalidConfig) {

@@ -25,8 +25,8 @@ type Config struct {
 	// Batch is the number of IDs of a request, 1 to 100,000; zero: 1,000. A server may have a lower
 	// limit. Take about as many as the process uses in a second.
 	Batch int
-	// Timeout bounds each request; zero: 2 s.
-	Timeout time.Duration
+	// RequestTimeout bounds each request; zero: 2 s.
+	RequestTimeout time.Duration
 	// MaxAge is how long an ID may wait for its use, from the sending of the request for it. Older
 	// ones are dropped. A server sets a bound, by default 1 min, that holds if it is shorter. Zero:
 	// 1 min.
@@ -53,10 +53,10 @@ func (cfg Config) resolve() (Config, error) {
 	c.Check(!strings.ContainsFunc(cfg.Token, func(r rune) bool { return r <= ' ' || r > '~' }), "Token", "has white space or characters beyond ASCII", "a token of the servers")
 	c.Check(cfg.Segment == "" || segmentName.MatchString(cfg.Segment), "Segment", fmt.Sprintf("%.64q", cfg.Segment), "1 to 64 letters, digits, dots, underscores and hyphens")
 	c.Check(cfg.Batch >= 0 && cfg.Batch <= largestBatch, "Batch", cfg.Batch, "0 (1,000) to %d", largestBatch)
-	c.Check(cfg.Timeout >= 0, "Timeout", cfg.Timeout, "0 (2s) or more")
+	c.Check(cfg.RequestTimeout >= 0, "RequestTimeout", cfg.RequestTimeout, "0 (2s) or more")
 	c.Check(cfg.MaxAge >= 0, "MaxAge", cfg.MaxAge, "0 (1m) or more")
 	cfg.Batch = cmp.Or(cfg.Batch, 1000)
-	cfg.Timeout = cmp.Or(cfg.Timeout, 2*time.Second)
+	cfg.RequestTimeout = cmp.Or(cfg.RequestTimeout, 2*time.Second)
 	cfg.MaxAge = cmp.Or(cfg.MaxAge, time.Minute)
 	return cfg, c.Err()
 }

@@ -35,7 +35,7 @@ func TestEpochOfThisInstantIsAllowedAndUnitZeroIsLeftOut(t *testing.T) {
 			if d := gentest.Elapsed(func() {
 				g = open(t, defaultgen.Config{Epoch: gentest.Start, Assigner: &fakeassigner.Assigner{
 					OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-						return assigner.Grant{WorkerID: 0, First: first, Limit: assigner.Unlimited - 1}, nil
+						return assigner.Grant{WorkerID: 0, First: first, Last: assigner.Unlimited - 1}, nil
 					},
 				}})
 				checkAt(t, wait(t, g), 1, 0)

@@ -17,8 +17,7 @@ import (
 // For one ID in a request, call NextContext: it waits for the next unit when the IDs of this one
 // are used up, and while the store of worker IDs is out of reach. Next returns an error instead;
 // use it where a caller must not wait, or retries by itself. For the rows of a batch, call Fill;
-// for a range of consecutive IDs, Reserve.
-// uidring.ID(id) has the text forms of an ID.
+// for a range of consecutive IDs, Reserve. uidring.ID(id) has the text forms of an ID.
 type Generator struct {
 	cfg    Config
 	alloc  *bitsalloc.Allocator
@@ -107,7 +106,7 @@ func (g *Generator) Close() error { return g.closer.Close(g.keeper.Close) }
 // A reading that is wrong by years is beyond the grant: it leads to no ID and is not kept.
 func (g *Generator) now(grant *keeper.Grant) reading {
 	r := g.clock.now()
-	if g.clock.goOn && g.alloc.Delta(r.time) <= grant.Limit {
+	if g.clock.goOn && g.alloc.Delta(r.time) <= grant.Last {
 		g.clock.keep(r.ahead)
 	}
 	return r

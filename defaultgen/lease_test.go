@@ -23,7 +23,7 @@ const heartbeat, minute = 45 * time.Second, time.Minute
 func losing() *fakeassigner.Assigner {
 	return &fakeassigner.Assigner{
 		OnAssign: func(_ context.Context, nth int, _ assigner.Domain) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: 1001 - int64(nth), First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
+			return assigner.Grant{WorkerID: 1001 - int64(nth), First: 1, Last: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
 		},
 		OnRenew: func(context.Context, *assigner.Grant, int64, int64) error { return assigner.ErrWorkerRowLost },
 	}
@@ -35,13 +35,13 @@ func TestGrantIsExtendedFromItsHalfOn(t *testing.T) {
 		var by atomic.Int64
 		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100), OnRenew: fakeassigner.Raise}
 		g := open(t, defaultgen.Config{Assigner: store, Now: gentest.Skewed(&by)})
-		limit := g.Stats().Limit
+		limit := g.Stats().LastGranted
 		for _, ahead := range []time.Duration{40 * time.Second, 60 * time.Second} {
 			by.Store(int64(ahead))
 			fill(t, g, 3)
 			synctest.Wait()
-			if got, want := g.Stats().Limit > limit, ahead > 50*time.Second; got != want || want && store.Renewals.Load() != 1 {
-				t.Errorf("%v ahead: limit %d after %d, %d renewals", ahead, g.Stats().Limit, limit, store.Renewals.Load())
+			if got, want := g.Stats().LastGranted > limit, ahead > 50*time.Second; got != want || want && store.Renewals.Load() != 1 {
+				t.Errorf("%v ahead: limit %d after %d, %d renewals", ahead, g.Stats().LastGranted, limit, store.Renewals.Load())
 			}
 		}
 		by.Store(int64(time.Hour))
@@ -58,7 +58,7 @@ func TestLossIsNoStepBackOfTheClock(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			store := losing()
 			store.OnAssign = func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-				return assigner.Grant{WorkerID: 4, First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
+				return assigner.Grant{WorkerID: 4, First: 1, Last: assigner.Unlimited, Reusable: true}, nil
 			}
 			layout := narrow(minute)
 			layout.SequenceBits = bits

@@ -205,7 +205,7 @@ func (m *model) checkFill(t *testing.T, g *defaultgen.Generator, n int, reading 
 // forever grants a worker without a fence, whose renewals do not move an idle generator on.
 func forever(worker int64) assigner.Assigner {
 	return &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-		return assigner.Grant{WorkerID: worker, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
+		return assigner.Grant{WorkerID: worker, First: 1, Last: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
 	}}
 }
 

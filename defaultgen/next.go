@@ -139,11 +139,11 @@ func (g *Generator) deltaAt(now time.Time, u *unit, grant *keeper.Grant) (int64,
 		return 0, g.usedUp(delta, now) // IDs increase: another lease may have a smaller worker ID
 	case delta > g.alloc.MaxDelta():
 		return 0, g.keeper.Exhausted()
-	case delta > grant.Limit:
+	case delta > grant.Last:
 		g.keeper.Extend(delta)
 		return 0, g.keeper.Shortage()
 	case delta >= grant.Half:
-		g.keeper.Extend(grant.Limit + 1) // ahead of need, so that a slow store costs nothing
+		g.keeper.Extend(grant.Last + 1) // ahead of need, so that a slow store costs nothing
 	}
 	return delta, nil
 }

@@ -76,7 +76,7 @@ func TestWorkerThatStartsAheadOfTheClock(t *testing.T) {
 	for policy := range defaultgen.GoOn + 1 {
 		synctest.Test(t, func(t *testing.T) {
 			store := &fakeassigner.Assigner{Within: time.Minute, OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
-				return assigner.Grant{WorkerID: 9, First: d.Now() + 3600, Limit: assigner.Unlimited - 1, Guarantee: assigner.GuaranteeFenced}, nil
+				return assigner.Grant{WorkerID: 9, First: d.Now() + 3600, Last: assigner.Unlimited - 1, Guarantee: assigner.GuaranteeFenced}, nil
 			}}
 			g := open(t, defaultgen.Config{Assigner: store, OnClockBack: policy}) // waits for a unit
 			if policy == defaultgen.Fail {

@@ -18,7 +18,7 @@ import (
 // another caller enters a unit, or the lease changes.
 func TestCallerThatIsHeldUpWhileItReadsTheClock(t *testing.T) {
 	extended := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100), OnRenew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
-		g.Limit = want + 100
+		g.Last = want + 100
 		return nil
 	}}
 	for name, row := range map[string]struct {

@@ -20,7 +20,7 @@ import (
 func TestNewWaitsForTheFirstUnitUpToOneUnit(t *testing.T) {
 	fence := func(ahead int64) assigner.Assigner {
 		return &fakeassigner.Assigner{OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: 3, First: d.Now() + ahead, Limit: d.Now() + 2000, Guarantee: assigner.GuaranteeFenced}, nil
+			return assigner.Grant{WorkerID: 3, First: d.Now() + ahead, Last: d.Now() + 2000, Guarantee: assigner.GuaranteeFenced}, nil
 		}}
 	}
 	for name, row := range map[string]struct {
@@ -62,7 +62,7 @@ func TestNewLeavesNothingBehindWhenItsContextEnds(t *testing.T) {
 		refusal := errors.New("store out of reach")
 		store := &fakeassigner.Assigner{
 			OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-				return assigner.Grant{WorkerID: 5, First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
+				return assigner.Grant{WorkerID: 5, First: 1, Last: assigner.Unlimited, Reusable: true}, nil
 			},
 			OnRelease: func(context.Context, assigner.Grant, int64) error { return refusal },
 		}

@@ -12,9 +12,9 @@ type Stats struct {
 	WorkerID     int64
 	DatacenterID int64
 	Guarantee    assigner.Guarantee // of the worker ID
-	Limit        int64              // highest delta that the worker ID may be used with; assigner.Unlimited without a fence
-	Window       time.Duration      // ID time left until Limit; 0 without a fence or a grant
-	WindowLasts  time.Duration      // real time until Limit at the present rate of use
+	LastGranted  int64              // highest delta that the worker ID may be used with; assigner.Unlimited without a fence
+	Window       time.Duration      // ID time left until LastGranted; 0 without a fence or a grant
+	WindowLasts  time.Duration      // real time until LastGranted at the present rate of use
 
 	RejectedTakes int64 // errors returned by methods that issue IDs, except ErrClosed
 	Renewals      int64 // of the lease
@@ -37,7 +37,7 @@ func (g *Generator) Stats() Stats {
 		WorkerID:      grant.WorkerID,
 		DatacenterID:  g.cfg.DatacenterID,
 		Guarantee:     grant.Guarantee,
-		Limit:         grant.Limit,
+		LastGranted:   grant.Last,
 		Window:        window,
 		WindowLasts:   lasts,
 		RejectedTakes: g.keeper.Rejections.Load(),

@@ -95,7 +95,7 @@ func (g *Generator) deltas() (used, position int64) {
 func (g *Generator) oldest() int64 {
 	if u, grant := g.unit.Load(), g.keeper.Current(); grant != nil && grant.Fenced() {
 		delta := g.alloc.Delta(g.now(grant).time) - 1
-		if delta > u.delta && delta >= grant.First && delta <= min(grant.Limit, g.alloc.MaxDelta()) {
+		if delta > u.delta && delta >= grant.First && delta <= min(grant.Last, g.alloc.MaxDelta()) {
 			g.enter(u, grant, delta)
 		}
 	}

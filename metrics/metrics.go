@@ -50,7 +50,7 @@ func All[S Stats]() []Metric[S] {
 		return leaseMetrics(func(of S) cached.Stats {
 			s := of.Snapshot().(defaultgen.Stats)
 			return cached.Stats{
-				WorkerID: s.WorkerID, DatacenterID: s.DatacenterID, Limit: s.Limit, Window: s.Window, WindowLasts: s.WindowLasts,
+				WorkerID: s.WorkerID, DatacenterID: s.DatacenterID, LastGranted: s.LastGranted, Window: s.Window, WindowLasts: s.WindowLasts,
 				RejectedTakes: s.RejectedTakes, Renewals: s.Renewals, RenewFailures: s.RenewFailures, Ahead: s.Ahead, Expires: s.Expires,
 			}
 		})

@@ -24,9 +24,9 @@ import (
 
 // untold are the fields of Stats that are no metric, because other metrics convey them.
 var untold = []string{
-	"Guarantee", // a word, in the log record of the assignment
-	"Limit",     // Window tells how far it is
-	"LastDelta", // Ahead tells where it is
+	"Guarantee",   // a word, in the log record of the assignment
+	"LastGranted", // Window tells how far it is
+	"LastDelta",   // Ahead tells where it is
 }
 
 func TestAllReadsEveryFieldOfStats(t *testing.T) {
@@ -122,13 +122,13 @@ func TestAllReadsStatsThatAreEmbedded(t *testing.T) {
 func TestAllHasNoWindowWithoutAFence(t *testing.T) {
 	for _, m := range metrics.All[cached.Stats]() {
 		window := strings.HasPrefix(m.Name, "uidring_window_")
-		if v, ok := m.Value(cached.Stats{Limit: assigner.Unlimited}); v != 0 && !strings.Contains(m.Name, "timestamp") || ok == window {
+		if v, ok := m.Value(cached.Stats{LastGranted: assigner.Unlimited}); v != 0 && !strings.Contains(m.Name, "timestamp") || ok == window {
 			t.Errorf("%s without a fence = %v, %v", m.Name, v, ok)
 		}
-		if v, ok := m.Value(cached.Stats{Limit: 7, Window: time.Second, WindowLasts: time.Minute}); !ok || window && v == 0 {
+		if v, ok := m.Value(cached.Stats{LastGranted: 7, Window: time.Second, WindowLasts: time.Minute}); !ok || window && v == 0 {
 			t.Errorf("%s with a fence = %v, %v", m.Name, v, ok)
 		}
-		if v, ok := m.Value(cached.Stats{Limit: 7}); window && (!ok || v != 0) {
+		if v, ok := m.Value(cached.Stats{LastGranted: 7}); window && (!ok || v != 0) {
 			t.Errorf("%s of a worker ID that is lost = %v, %v, want 0", m.Name, v, ok)
 		}
 	}
@@ -156,7 +156,7 @@ func newName() string { return fmt.Sprintf("ids %d", published.Add(1)) }
 
 func TestPublishReadsStatsAtEachRequest(t *testing.T) {
 	for _, limit := range []int64{7, assigner.Unlimited} {
-		name, stats := newName(), defaultgen.Stats{Limit: limit}
+		name, stats := newName(), defaultgen.Stats{LastGranted: limit}
 		if err := metrics.Publish(name, func() defaultgen.Stats { return stats }); err != nil {
 			t.Fatal(err)
 		}

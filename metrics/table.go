@@ -32,7 +32,7 @@ func leaseMetrics[S Stats](widen func(S) cached.Stats) []Metric[S] {
 		value := m.Value
 		m.Value = func(s S) (float64, bool) {
 			v, _ := value(s)
-			return v, widen(s).Limit != assigner.Unlimited
+			return v, widen(s).LastGranted != assigner.Unlimited
 		}
 		return m
 	}

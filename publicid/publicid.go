@@ -203,7 +203,7 @@ func excerpt(text string) string {
 }
 
 func invalid(field, given, allowed string) error {
-	return &uidring.FieldError{Field: field, Given: given, Allowed: allowed, Reason: ErrInvalid}
+	return &uidring.FieldError{Field: field, Given: given, Allowed: allowed, Kind: ErrInvalid}
 }
 
 func checkKind(kind string) error {

@@ -37,10 +37,10 @@ type Config struct {
 	Source Source
 	// Others are further sources, up to 63, that hold other numbers of the same counter, such as
 	// the even ones where Source holds the odd ones. The generator uses the ranges of all sources
-	// in turn, and goes on with the rest when one fails. Their ranges must have the same Delta, at
-	// least the number of sources, and different remainders; otherwise New returns ErrInvalidRange.
-	// If a source that New could not reach returns a wrong range later, the generator uses up the
-	// ranges that it has, and ends with that error.
+	// in turn, and goes on with the rest when one fails. Their ranges must have the same Increment,
+	// at least the number of sources, and different remainders; otherwise New returns
+	// ErrInvalidRange. If a source that New could not reach returns a wrong range later, the
+	// generator uses up the ranges that it has, and ends with that error.
 	Others []Source
 
 	// Step is the number of IDs in the first range and the smallest number in any range, 1 to 2^40;
@@ -53,13 +53,13 @@ type Config struct {
 	// doubles the size if the next range would last less at the rate of that one, and halves it if
 	// it would last more than twice as long. Zero: 15 min.
 	RangeLasts time.Duration
-	// Ahead is the number of ranges of each source that are fetched before the present one is used
-	// up, 1 to 64; zero: 1.
-	Ahead int
+	// Prefetch is the number of ranges of each source that are fetched before the present one is
+	// used up, 1 to 64; zero: 1.
+	Prefetch int
 	// OnEmpty is the policy for a generator without IDs; zero: FetchInline.
 	OnEmpty EmptyPolicy
-	// Timeout bounds each call of a source; zero: 5 s.
-	Timeout time.Duration
+	// FetchTimeout bounds each call of a source; zero: 5 s.
+	FetchTimeout time.Duration
 
 	// Logger gets a record when a source stops answering, and when it answers again; nil:
 	// slog.Default(). slog.New(slog.DiscardHandler) silences it.
@@ -80,8 +80,8 @@ func (cfg Config) resolve() (Config, error) {
 	cfg.Step = cmp.Or(cfg.Step, 1000)
 	cfg.MaxStep = cmp.Or(cfg.MaxStep, max(1_000_000, cfg.Step))
 	cfg.RangeLasts = cmp.Or(cfg.RangeLasts, 15*time.Minute)
-	cfg.Ahead = cmp.Or(cfg.Ahead, 1)
-	cfg.Timeout = cmp.Or(cfg.Timeout, 5*time.Second)
+	cfg.Prefetch = cmp.Or(cfg.Prefetch, 1)
+	cfg.FetchTimeout = cmp.Or(cfg.FetchTimeout, 5*time.Second)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	c := &check.Checker{}
 	c.Check(len(cfg.Name) >= 1 && len(cfg.Name) <= maxName, "Name", strconv.Quote(cfg.Name), "1 to %d bytes", maxName)
@@ -93,8 +93,8 @@ func (cfg Config) resolve() (Config, error) {
 	c.Check(cfg.Step >= 1 && cfg.Step <= maxStep, "Step", cfg.Step, "1 to %d", int64(maxStep))
 	c.Check(cfg.MaxStep >= cfg.Step && cfg.MaxStep <= maxStep, "MaxStep", cfg.MaxStep, "Step, %d, to %d", cfg.Step, int64(maxStep))
 	c.Check(cfg.RangeLasts >= 1, "RangeLasts", cfg.RangeLasts, "more than 0")
-	c.Check(cfg.Ahead >= 1 && cfg.Ahead <= maxAhead, "Ahead", cfg.Ahead, "1 to %d", maxAhead)
+	c.Check(cfg.Prefetch >= 1 && cfg.Prefetch <= maxAhead, "Prefetch", cfg.Prefetch, "1 to %d", maxAhead)
 	c.Check(cfg.OnEmpty == FetchInline || cfg.OnEmpty == Reject, "OnEmpty", cfg.OnEmpty, "FetchInline, Reject")
-	c.Check(cfg.Timeout >= 1, "Timeout", cfg.Timeout, "more than 0")
+	c.Check(cfg.FetchTimeout >= 1, "FetchTimeout", cfg.FetchTimeout, "more than 0")
 	return cfg, c.Err()
 }

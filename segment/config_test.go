@@ -22,19 +22,19 @@ func TestConfigs(t *testing.T) {
 		want []string // the mistakes
 	}{
 		"defaults": {segment.Config{Name: "a", Source: source}, nil},
-		"smallest": {segment.Config{Name: "a", Source: source, Step: 1, MaxStep: 1, RangeLasts: 1, Ahead: 1, Timeout: 1}, nil},
+		"smallest": {segment.Config{Name: "a", Source: source, Step: 1, MaxStep: 1, RangeLasts: 1, Prefetch: 1, FetchTimeout: 1}, nil},
 		"largest": {segment.Config{Name: long, Source: source, Others: many[1:], Step: 1 << 40, MaxStep: 1 << 40, RangeLasts: math.MaxInt64,
-			Ahead: 64, OnEmpty: segment.Reject, Timeout: math.MaxInt64}, nil},
+			Prefetch: 64, OnEmpty: segment.Reject, FetchTimeout: math.MaxInt64}, nil},
 		"a Step above the default MaxStep": {segment.Config{Name: "a", Source: source, Step: 5_000_000}, nil},
-		"too small": {segment.Config{Others: []segment.Source{nil}, Step: -1, MaxStep: -2, RangeLasts: -1, Ahead: -1, OnEmpty: -1, Timeout: -1},
+		"too small": {segment.Config{Others: []segment.Source{nil}, Step: -1, MaxStep: -2, RangeLasts: -1, Prefetch: -1, OnEmpty: -1, FetchTimeout: -1},
 			[]string{`Name "", allowed: 1 to 128 bytes`, "Source nil, allowed: any, such as sqlassigner.SegmentSource",
 				"Others[0] nil, allowed: any source", "Step -1, allowed: 1 to 1099511627776", "MaxStep -2, allowed: Step, -1, to 1099511627776",
-				"RangeLasts -1ns, allowed: more than 0", "Ahead -1, allowed: 1 to 64", "OnEmpty -1, allowed: FetchInline, Reject",
-				"Timeout -1ns, allowed: more than 0"}},
-		"too large": {segment.Config{Name: long + "x", Others: many, Step: 1<<40 + 1, MaxStep: 1<<40 + 1, Ahead: 65, OnEmpty: 2},
+				"RangeLasts -1ns, allowed: more than 0", "Prefetch -1, allowed: 1 to 64", "OnEmpty -1, allowed: FetchInline, Reject",
+				"FetchTimeout -1ns, allowed: more than 0"}},
+		"too large": {segment.Config{Name: long + "x", Others: many, Step: 1<<40 + 1, MaxStep: 1<<40 + 1, Prefetch: 65, OnEmpty: 2},
 			[]string{`Name "` + long + `x", allowed: 1 to 128 bytes`, "Source nil, allowed: any, such as sqlassigner.SegmentSource", "Others with 64 sources, allowed: up to 63",
 				"Step 1099511627777, allowed: 1 to 1099511627776", "MaxStep 1099511627777, allowed: Step, 1099511627777, to 1099511627776",
-				"Ahead 65, allowed: 1 to 64", "OnEmpty 2, allowed: FetchInline, Reject"}},
+				"Prefetch 65, allowed: 1 to 64", "OnEmpty 2, allowed: FetchInline, Reject"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := tt.cfg.Validate()

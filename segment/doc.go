@@ -29,7 +29,7 @@
 //   - Within a process IDs increase: each call returns larger IDs than all calls that returned
 //     before it began. The IDs of a [Lane] increase by themselves. IDs of two processes are not
 //     ordered by time.
-//   - A process that ends or is killed loses the IDs it has left: at most Ahead+1 ranges, two by
+//   - A process that ends or is killed loses the IDs it has left: at most Prefetch+1 ranges, two by
 //     default, each at most MaxStep IDs, and a range that it is fetching. When the store's answer
 //     to a fetch is lost, so is its range. A Lane loses the rest of its block. Invalidate loses as
 //     much as the end of the process. No other IDs are lost.

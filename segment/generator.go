@@ -114,13 +114,13 @@ func (g *Generator) claim(index int, delta, offset int64) error {
 
 func (g *Generator) overlap(index int, delta, offset int64) error {
 	if delta < int64(len(g.parts)) {
-		return fmt.Errorf("%w: Delta %d with %d sources, allowed: at least the number of sources", ErrInvalidRange, delta, len(g.parts))
+		return fmt.Errorf("%w: Increment %d with %d sources, allowed: at least the number of sources", ErrInvalidRange, delta, len(g.parts))
 	}
 	for i, c := range g.claims {
 		switch {
 		case i == index || c.delta == 0:
 		case c.delta != delta:
-			return fmt.Errorf("%w: sources %d and %d have Delta %d and %d, allowed: the same Delta in all databases of a counter",
+			return fmt.Errorf("%w: sources %d and %d have Increment %d and %d, allowed: the same Increment in all databases of a counter",
 				ErrInvalidRange, i, index, c.delta, delta)
 		case c.offset == offset:
 			return fmt.Errorf("%w: sources %d and %d issue the same numbers in steps of %d; give each database another remainder",

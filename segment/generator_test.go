@@ -92,7 +92,7 @@ func TestNextInOutages(t *testing.T) {
 			g := open(t, segment.Config{OnEmpty: policy, Logger: slog.New(slog.NewTextHandler(&log, nil)), Source: source,
 				Trace: segment.Trace{
 					Fetched: func(f segment.FetchedInfo) {
-						if want := (segment.Range{First: f.Range.Last - 9, Last: f.Range.Last, Delta: 1}); f.Range != want || f.Source != 0 || f.Took != 0 {
+						if want := (segment.Range{First: f.Range.Last - 9, Last: f.Range.Last, Increment: 1}); f.Range != want || f.Source != 0 || f.Took != 0 {
 							t.Errorf("Fetched(%+v), want the range %v", f, want)
 						}
 						panic("in a func of Trace")
@@ -152,16 +152,16 @@ func TestPoliciesForASlowStore(t *testing.T) {
 		waits   time.Duration
 		limit   time.Duration // of the context of NextContext
 	}{
-		"FetchInline":         {segment.FetchInline, false, 0, nil, "", time.Second, time.Millisecond},
-		"the longest Timeout": {segment.FetchInline, false, math.MaxInt64, nil, "", time.Second, time.Millisecond},
-		"Reject":              {segment.Reject, false, 0, segment.ErrEmpty, "", 0, time.Millisecond},
-		"hangs":               {segment.FetchInline, true, 3 * time.Second, segment.ErrEmpty, "no range has come within 4s", 4 * time.Second, time.Minute},
+		"FetchInline":              {segment.FetchInline, false, 0, nil, "", time.Second, time.Millisecond},
+		"the longest FetchTimeout": {segment.FetchInline, false, math.MaxInt64, nil, "", time.Second, time.Millisecond},
+		"Reject":                   {segment.Reject, false, 0, segment.ErrEmpty, "", 0, time.Millisecond},
+		"hangs":                    {segment.FetchInline, true, 3 * time.Second, segment.ErrEmpty, "no range has come within 4s", 4 * time.Second, time.Minute},
 	} {
 		testkit.Bubble(t, name, func(t *testing.T) {
 			hung := make(chan struct{})
 			defer close(hung)
 			var calls atomic.Int64
-			g := open(t, segment.Config{OnEmpty: tt.policy, Timeout: tt.timeout, Source: &scripted{before: func(ctx context.Context, _ string, _ int64) error {
+			g := open(t, segment.Config{OnEmpty: tt.policy, FetchTimeout: tt.timeout, Source: &scripted{before: func(ctx context.Context, _ string, _ int64) error {
 				switch {
 				case calls.Add(1) <= 2:
 				case tt.hangs:
@@ -303,7 +303,7 @@ func TestSizeOfRangesFollowsTheRate(t *testing.T) {
 // No ID was issued: a snapshot beside Close must not count the dropped IDs as issued.
 func TestStatsBesideCloseCountNoDroppedIDAsIssued(t *testing.T) {
 	for range 50 {
-		g, err := segment.New(segment.Config{Name: "a", Source: new(scripted), Step: 1, MaxStep: 1, Ahead: 64})
+		g, err := segment.New(segment.Config{Name: "a", Source: new(scripted), Step: 1, MaxStep: 1, Prefetch: 64})
 		testkit.Close(t, g, err)
 		for g.Stats().Remaining < 65 {
 		}
@@ -316,12 +316,13 @@ func TestStatsBesideCloseCountNoDroppedIDAsIssued(t *testing.T) {
 	}
 }
 
-// Callers use up ranges faster than the store answers, so that the generator never has Ahead ready.
+// Callers use up ranges faster than the store answers, so that the generator never has Prefetch
+// ready.
 func TestRangesGrowForCallersThatOutrunTheStore(t *testing.T) {
 	for _, ahead := range []int{1, 64} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &scripted{before: func(context.Context, string, int64) error { time.Sleep(20 * time.Millisecond); return nil }}
-			g, err := segment.New(segment.Config{Name: "a", Source: s, Ahead: ahead})
+			g, err := segment.New(segment.Config{Name: "a", Source: s, Prefetch: ahead})
 			testkit.Close(t, g, err)
 			for end := time.Now().Add(4 * time.Second); time.Now().Before(end); {
 				if _, _, err := g.Reserve(math.MaxInt); err != nil {
@@ -335,7 +336,7 @@ func TestRangesGrowForCallersThatOutrunTheStore(t *testing.T) {
 				}
 			}
 			if first := calls[:ahead+1]; slices.Max(first) != 1000 || slices.Max(calls) != 1_000_000 || len(calls) < 150 {
-				t.Errorf("Ahead %d: ranges of %v numbers, want the default, 1,000, until one has ended, and then up to MaxStep", ahead, calls)
+				t.Errorf("Prefetch %d: ranges of %v numbers, want the default, 1,000, until one has ended, and then up to MaxStep", ahead, calls)
 			}
 		})
 	}
@@ -352,10 +353,10 @@ func TestWrongRangesEndTheGenerator(t *testing.T) {
 		"overlap":     {[]segment.Range{{First: 100, Last: 109}, {First: 109, Last: 118}}, segment.ErrWentBack},
 		"zero":        {[]segment.Range{{First: 100, Last: 109}, {}}, segment.ErrInvalidRange},
 		"order":       {[]segment.Range{{First: 100, Last: 109}, {First: 120, Last: 119}}, segment.ErrInvalidRange},
-		"steps":       {[]segment.Range{{First: 100, Last: 109}, {First: 110, Last: 119, Delta: 2}}, segment.ErrInvalidRange},
-		"delta":       {[]segment.Range{{First: 100, Last: 109}, {First: 110, Last: 128, Delta: 2}}, segment.ErrInvalidRange},
-		"remainder":   {[]segment.Range{{First: 100, Last: 118, Delta: 2}, {First: 121, Last: 139, Delta: 2}}, segment.ErrInvalidRange},
-		"negative":    {[]segment.Range{{First: 100, Last: 109}, {First: 110, Last: 119, Delta: -1}}, segment.ErrInvalidRange},
+		"steps":       {[]segment.Range{{First: 100, Last: 109}, {First: 110, Last: 119, Increment: 2}}, segment.ErrInvalidRange},
+		"delta":       {[]segment.Range{{First: 100, Last: 109}, {First: 110, Last: 128, Increment: 2}}, segment.ErrInvalidRange},
+		"remainder":   {[]segment.Range{{First: 100, Last: 118, Increment: 2}, {First: 121, Last: 139, Increment: 2}}, segment.ErrInvalidRange},
+		"negative":    {[]segment.Range{{First: 100, Last: 109}, {First: 110, Last: 119, Increment: -1}}, segment.ErrInvalidRange},
 		"used up":     {[]segment.Range{{First: 100, Last: 109}}, segment.ErrExhausted},
 		"the largest": {[]segment.Range{{First: 9223372036854775798, Last: 9223372036854775807}}, segment.ErrExhausted},
 	} {
@@ -365,7 +366,7 @@ func TestWrongRangesEndTheGenerator(t *testing.T) {
 			first := tt.ranges[0]
 			l := g.Lane()
 			for i := range first.Len() {
-				if id, err := l.Next(); id != first.First+i*max(first.Delta, 1) || err != nil {
+				if id, err := l.Next(); id != first.First+i*max(first.Increment, 1) || err != nil {
 					t.Fatalf("ID %d of range %v: %d, %v", i, first, id, err)
 				}
 			}
@@ -464,7 +465,7 @@ func TestErrorsOfTwoSources(t *testing.T) {
 					return err
 				}}
 			}
-			g := open(t, segment.Config{Source: source(0, tt.a), Others: []segment.Source{source(1, tt.b)}, OnEmpty: segment.Reject, Timeout: time.Hour})
+			g := open(t, segment.Config{Source: source(0, tt.a), Others: []segment.Source{source(1, tt.b)}, OnEmpty: segment.Reject, FetchTimeout: time.Hour})
 			synctest.Wait()
 			over.Store(true)
 			take(t, g, 40)
@@ -528,8 +529,8 @@ func TestSourcesThatDoNotFitAreRefused(t *testing.T) {
 	}
 }
 
-// A source that hangs delays New by Timeout, or until its context ends. It fails no call if there
-// is another one, even if that comes and goes.
+// A source that hangs delays New by FetchTimeout, or until its context ends. It fails no call if
+// there is another one, even if that comes and goes.
 func TestNewWithASourceThatFails(t *testing.T) {
 	hung := make(chan struct{})
 	for name, tt := range map[string]struct {
@@ -547,7 +548,7 @@ func TestNewWithASourceThatFails(t *testing.T) {
 	} {
 		testkit.Bubble(t, name, func(t *testing.T) {
 			hung = make(chan struct{})
-			cfg := segment.Config{Timeout: tt.timeout, Name: "a", Step: 10, MaxStep: 10,
+			cfg := segment.Config{FetchTimeout: tt.timeout, Name: "a", Step: 10, MaxStep: 10,
 				Source: &scripted{delta: 2, before: func(ctx context.Context, _ string, _ int64) error { return tt.call(ctx) }}}
 			start := func() (*segment.Generator, error) {
 				ctx, cancel := context.WithTimeout(t.Context(), tt.limit)
@@ -654,7 +655,7 @@ func TestCloseDuringACallOfTheSource(t *testing.T) {
 // Goroutines take IDs in all ways at once, of one source and of two.
 func TestTakesOfGoroutines(t *testing.T) {
 	for _, cfg := range []segment.Config{
-		{Source: new(scripted), MaxStep: 4096, Step: 16, Ahead: 3},
+		{Source: new(scripted), MaxStep: 4096, Step: 16, Prefetch: 3},
 		{Source: &scripted{delta: 2}, Others: []segment.Source{&scripted{delta: 2, remainder: 1}}},
 	} {
 		g := open(t, cfg)

@@ -68,7 +68,7 @@ func TestInvalidateDropsWhatACopyMayHave(t *testing.T) {
 
 func TestInvalidateWhileGoroutinesTakeIDs(t *testing.T) {
 	var fetched, old atomic.Int64 // a copy may have the IDs up to old
-	g := open(t, segment.Config{Source: new(scripted), Step: 100, MaxStep: 100, Ahead: 64,
+	g := open(t, segment.Config{Source: new(scripted), Step: 100, MaxStep: 100, Prefetch: 64,
 		Trace: segment.Trace{Fetched: func(f segment.FetchedInfo) { fetched.Store(f.Range.Last) }}})
 	var done atomic.Bool
 	testkit.Together(3, func(worker int) {

@@ -13,9 +13,9 @@ import (
 
 // Next returns a new ID. While ranges last, it waits for nothing. When they are used up,
 // Config.OnEmpty decides: under FetchInline the caller waits for the call of the source that is
-// under way, at most Timeout and 1 s, and again if other callers have taken the IDs of that call;
-// under Reject it gets ErrEmpty at once. ErrEmpty passes: [Generator.NextContext] waits until it
-// does, or until its context ends. ErrExhausted, ErrWentBack, ErrInvalidRange and ErrClosed are
+// under way, at most FetchTimeout and 1 s, and again if other callers have taken the IDs of that
+// call; under Reject it gets ErrEmpty at once. ErrEmpty passes: [Generator.NextContext] waits until
+// it does, or until its context ends. ErrExhausted, ErrWentBack, ErrInvalidRange and ErrClosed are
 // permanent.
 func (g *Generator) Next() (int64, error) {
 	if p := g.only; p != nil {
@@ -45,8 +45,8 @@ func (g *Generator) FillContext(ctx context.Context, dst []int64) (int, error) {
 }
 
 // Reserve takes up to n consecutive IDs, from first to first+got-1. got is less than n if a range
-// ends before, and 1 if the Delta of the ranges is more than 1. For n of 1 or more, got is at least
-// 1, or Reserve returns one of the errors of Next; for a smaller n it returns zeros.
+// ends before, and 1 if the Increment of the ranges is more than 1. For n of 1 or more, got is at
+// least 1, or Reserve returns one of the errors of Next; for a smaller n it returns zeros.
 func (g *Generator) Reserve(n int) (first int64, got int, err error) {
 	return g.path.Reserve(n, g.takeBlock)
 }
@@ -116,7 +116,9 @@ func (g *Generator) refill(ctx context.Context) error {
 const grace = time.Second
 
 // patience returns how long a caller waits for a range at most.
-func (g *Generator) patience() time.Duration { return min(g.cfg.Timeout, math.MaxInt64-grace) + grace }
+func (g *Generator) patience() time.Duration {
+	return min(g.cfg.FetchTimeout, math.MaxInt64-grace) + grace
+}
 
 // wait waits until a part has IDs, and returns the reason if there will be none for now: all
 // sources have failed, a source does not return in time, the generator is closed, or ctx has ended.

@@ -100,8 +100,8 @@ func NewNumbers(cfg NumbersConfig) (*Numbers, error) {
 }
 
 // Next returns the next number of the present period. The first call in a period begins to fetch a
-// range. All calls before the range is there wait for it, at most Timeout and 1 s and until ctx
-// ends, and get the error of the store if it fails; unless the error is permanent, the fetch is
+// range. All calls before the range is there wait for it, at most FetchTimeout and 1 s and until
+// ctx ends, and get the error of the store if it fails; unless the error is permanent, the fetch is
 // retried meanwhile. Later calls wait where [Generator.NextContext] does. The clock decides only
 // about the period: if it goes back over midnight, the numbers go on in the earlier day.
 func (n *Numbers) Next(ctx context.Context) (string, error) {

@@ -79,7 +79,7 @@ func TestNumbersInOutages(t *testing.T) {
 			}
 			return ctx.Err()
 		}}
-		n, err := segment.NewNumbers(segment.NumbersConfig{Counter: segment.Config{Name: "a", Source: source, Timeout: 5 * time.Second,
+		n, err := segment.NewNumbers(segment.NumbersConfig{Counter: segment.Config{Name: "a", Source: source, FetchTimeout: 5 * time.Second,
 			Step: 1, MaxStep: 1, Logger: slog.New(slog.NewTextHandler(&log, nil))}}) // synctest begins at midnight in UTC
 		testkit.Must(t, err)
 		issued := func(want string) {
@@ -133,7 +133,7 @@ func TestNumbersCloseWaitsForTheSource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hung := map[string]chan struct{}{"a-20000101": make(chan struct{}), "a-20000102": make(chan struct{})}
 		var calls, ended atomic.Int64
-		n, err := segment.NewNumbers(segment.NumbersConfig{Counter: segment.Config{Name: "a", Timeout: time.Hour,
+		n, err := segment.NewNumbers(segment.NumbersConfig{Counter: segment.Config{Name: "a", FetchTimeout: time.Hour,
 			Source: &scripted{before: func(_ context.Context, name string, _ int64) error {
 				if calls.Add(1) > 1 {
 					<-hung[name]

@@ -48,7 +48,7 @@ type part struct {
 func (g *Generator) newPart(index int, source Source) *part {
 	p := &part{g: g, index: index, source: source, wake: make(chan struct{}, 1), pause: firstPause}
 	p.step.Store(g.cfg.Step)
-	p.ring, _ = ringbuffer.New(1<<bits.Len(uint(g.cfg.Ahead)), p.handover) // Ahead + 1 slots or more: no error
+	p.ring, _ = ringbuffer.New(1<<bits.Len(uint(g.cfg.Prefetch)), p.handover) // Prefetch + 1 slots or more: no error
 	return p
 }
 
@@ -85,11 +85,11 @@ func (p *part) run() {
 	}
 }
 
-// fill fetches ranges until Ahead of them are ready beside the present one. A range has ended when
-// the goroutine of run is woken. Up to Ahead more rounds fill an empty ring. For each round after
-// them a range has ended meanwhile: callers outrun the store.
+// fill fetches ranges until Prefetch of them are ready beside the present one. A range has ended
+// when the goroutine of run is woken. Up to Prefetch more rounds fill an empty ring. For each round
+// after them a range has ended meanwhile: callers outrun the store.
 func (p *part) fill() error {
-	ahead := p.g.cfg.Ahead
+	ahead := p.g.cfg.Prefetch
 	for round := 0; p.ring.Slots()-p.ring.Free() <= ahead; round++ {
 		if round == 0 || round > ahead {
 			p.adapt()
@@ -155,7 +155,7 @@ func (p *part) advance() (r Range, err error) {
 	if clash := p.g.clash.Load(); clash != nil {
 		return r, *clash
 	}
-	ctx, cancel := context.WithTimeout(p.g.ctx, p.g.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(p.g.ctx, p.g.cfg.FetchTimeout)
 	defer cancel()
 	err = errors.New("segment: the source panicked")
 	generator.Call(p.g.cfg.Logger, "Source.Advance", func() {
@@ -170,12 +170,12 @@ func (p *part) put(r Range, generation int64) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	delta := max(r.Delta, 1)
+	delta := max(r.Increment, 1)
 	offset := (delta - r.First%delta) % delta
 	first, last := (r.First-1)/delta+1, (r.Last-1)/delta+1
 	switch {
 	case p.delta != 0 && (delta != p.delta || offset != p.offset):
-		return fmt.Errorf("%w: %v after ranges with Delta %d and IDs such as %d; restart the process to use the new Delta",
+		return fmt.Errorf("%w: %v after ranges with Increment %d and IDs such as %d; restart the process to use the new Increment",
 			ErrInvalidRange, r, p.delta, p.id(p.last))
 	case first <= p.last:
 		return fmt.Errorf("%w: it returned the range %v after ID %d: the store has lost commits; run segment.Recover for %q "+

@@ -24,30 +24,30 @@ type Source interface {
 	Advance(ctx context.Context, name string, n int64) (Range, error)
 }
 
-// A Range is an arithmetic progression of IDs: First, First+Delta, and so on up to Last.
+// A Range is an arithmetic progression of IDs: First, First+Increment, and so on up to Last.
 type Range struct {
 	First, Last int64 // First is at least 1
-	// Delta is the distance of two IDs: 1, or the number of databases that share the numbers of the
-	// counter. 0 counts as 1.
-	Delta int64
+	// Increment is the distance of two IDs: 1, or the number of databases that share the numbers of
+	// the counter. 0 counts as 1.
+	Increment int64
 }
 
 // Len returns the number of IDs in the range.
-func (r Range) Len() int64 { return (r.Last-r.First)/max(r.Delta, 1) + 1 }
+func (r Range) Len() int64 { return (r.Last-r.First)/max(r.Increment, 1) + 1 }
 
-// String returns the ends of the range, and its Delta if that is more than 1.
+// String returns the ends of the range, and its Increment if that is more than 1.
 func (r Range) String() string {
-	if r.Delta > 1 {
-		return fmt.Sprintf("%d to %d in steps of %d", r.First, r.Last, r.Delta)
+	if r.Increment > 1 {
+		return fmt.Sprintf("%d to %d in steps of %d", r.First, r.Last, r.Increment)
 	}
 	return fmt.Sprintf("%d to %d", r.First, r.Last)
 }
 
 // check returns an error for a range that no Source may return.
 func (r Range) check() error {
-	if r.First < 1 || r.Last < r.First || r.Delta < 0 || (r.Last-r.First)%max(r.Delta, 1) != 0 {
-		return fmt.Errorf("%w: First %d, Last %d, Delta %d, allowed: First 1 or more, Last not below First, Delta 0 or more, "+
-			"and whole steps of Delta between them", ErrInvalidRange, r.First, r.Last, r.Delta)
+	if r.First < 1 || r.Last < r.First || r.Increment < 0 || (r.Last-r.First)%max(r.Increment, 1) != 0 {
+		return fmt.Errorf("%w: First %d, Last %d, Increment %d, allowed: First 1 or more, Last not below First, Increment 0 or more, "+
+			"and whole steps of Increment between them", ErrInvalidRange, r.First, r.Last, r.Increment)
 	}
 	return nil
 }
@@ -75,9 +75,9 @@ func Recover(ctx context.Context, source Source, name string, above int64) error
 			return fmt.Errorf("%w: range %v after ID %d, want %d IDs above it", ErrInvalidRange, r, last, n)
 		}
 		last = r.Last
-		delta := max(r.Delta, 1)
+		delta := max(r.Increment, 1)
 		if r.Last > above-delta {
-			return nil // the next ID is Last+Delta or larger
+			return nil // the next ID is Last+Increment or larger
 		}
 		n = (above - r.Last) / delta
 	}

@@ -51,7 +51,7 @@ func (s *scripted) Advance(ctx context.Context, name string, n int64) (segment.R
 	s.next[name] = next + n*delta
 	s.sizes = append(s.sizes, n)
 	first := next + ((s.remainder-next)%delta+delta)%delta
-	return segment.Range{First: first, Last: first + (n-1)*delta, Delta: delta}, nil
+	return segment.Range{First: first, Last: first + (n-1)*delta, Increment: delta}, nil
 }
 
 var errDown = errors.New("down")
@@ -84,12 +84,12 @@ func (s *scripted) calls() []int64 {
 func TestConformance(t *testing.T) {
 	for delta := range int64(3) {
 		s := &scripted{delta: delta}
-		segmenttest.Run(t, segmenttest.Fixture{Open: func(*testing.T) segment.Source { return s }, Delta: delta})
+		segmenttest.Run(t, segmenttest.Fixture{Open: func(*testing.T) segment.Source { return s }, Increment: delta})
 	}
 }
 
 func TestRangeIsWrittenWithItsSteps(t *testing.T) {
-	for want, r := range map[string]segment.Range{"1 to 9": {First: 1, Last: 9, Delta: 1}, "1 to 9 in steps of 2": {First: 1, Last: 9, Delta: 2}} {
+	for want, r := range map[string]segment.Range{"1 to 9": {First: 1, Last: 9, Increment: 1}, "1 to 9 in steps of 2": {First: 1, Last: 9, Increment: 2}} {
 		if got := r.String(); got != want {
 			t.Errorf("String = %q, want %q", got, want)
 		}
@@ -108,7 +108,7 @@ func TestRecoverReportsErrors(t *testing.T) {
 		"no source": {nil, 1, segment.ErrInvalidConfig},
 		"store":     {&scripted{before: func(context.Context, string, int64) error { return down }}, 1, down},
 		"range":     {fixed{segment.Range{First: 5, Last: 4}}, 1, segment.ErrInvalidRange},
-		"steps":     {fixed{segment.Range{First: 5, Last: 6, Delta: 2}}, 1, segment.ErrInvalidRange},
+		"steps":     {fixed{segment.Range{First: 5, Last: 6, Increment: 2}}, 1, segment.ErrInvalidRange},
 		"no move":   {fixed{segment.Range{First: 5, Last: 5}}, 6, segment.ErrInvalidRange},
 		"size":      {fixed{segment.Range{First: 5, Last: 6}}, 1, segment.ErrInvalidRange},
 	} {

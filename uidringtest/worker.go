@@ -19,7 +19,7 @@ func (w worker) Assign(_ context.Context, d assigner.Domain) (assigner.Lease, er
 	}
 	// A fence at the end of the layout: the process keeps no record of fenced worker IDs.
 	return lease{assigner.Grant{
-		WorkerID: int64(w), First: 1, Limit: 1<<d.Layout.DeltaBits - 1, Guarantee: assigner.GuaranteeFenced, Reusable: true,
+		WorkerID: int64(w), First: 1, Last: 1<<d.Layout.DeltaBits - 1, Guarantee: assigner.GuaranteeFenced, Reusable: true,
 	}}, nil
 }
 

@@ -22,7 +22,7 @@ func ExampleWatch() {
 		log.Fatal(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	leases := assigner.Leased(fileassigner.LeaseStore(dir), assigner.LeaseConfig{AllowUndurable: true}) // some hosts keep temporary files in memory
+	leases := assigner.Leased(fileassigner.LeaseStore(dir, fileassigner.Config{}), assigner.LeaseConfig{AllowUndurable: true}) // some hosts keep temporary files in memory
 	g, err := cached.New(cached.Config{Assigner: leases})
 	if err != nil {
 		log.Fatal(err)

@@ -91,7 +91,7 @@ func TestDecoratorsKeepEverything(t *testing.T) {
 	l, err := decorator{assigner.Leased(s, assigner.LeaseConfig{})}.Assign(t.Context(), assignertest.Domain())
 	testkit.Must(t, err)
 	g := l.Grant()
-	if _, err := l.Renew(t.Context(), assigner.Use{Used: g.First, Want: g.Limit + 1, Oldest: g.First + 1}); err != nil || g.Namespace != "mine" || g.RenewWithin == 0 {
+	if _, err := l.Renew(t.Context(), assigner.Use{Used: g.First, Want: g.Last + 1, Oldest: g.First + 1}); err != nil || g.Namespace != "mine" || g.RenewWithin == 0 {
 		t.Errorf("grant %+v, %v; want one of namespace mine with a time to renew", g, err)
 	}
 	row, errRow := s.Load(t.Context(), g.WorkerID)
@@ -191,7 +191,7 @@ func brokenAssigner(fault string) assigner.Assigner {
 		case fault == "constant":
 			g.WorkerID = 1
 		case fault == "no limit":
-			g.First, g.Limit = 0, 0
+			g.First, g.Last = 0, 0
 		case fault == "wrong guarantee":
 			g.Guarantee = assigner.GuaranteeSticky
 		}

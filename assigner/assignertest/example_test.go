@@ -21,7 +21,7 @@ func (c *counter) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease
 	if n > d.MaxWorkerID() {
 		return nil, fmt.Errorf("%w: there are %d", assigner.ErrWorkersExhausted, d.MaxWorkerID())
 	}
-	return &counted{grant: assigner.Grant{WorkerID: n, First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}}, nil
+	return &counted{grant: assigner.Grant{WorkerID: n, First: 1, Last: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}}, nil
 }
 
 type counted struct {

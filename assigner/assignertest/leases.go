@@ -82,7 +82,7 @@ func (n namespace) heldRow(t *testing.T, l assigner.Lease, owner string) leasest
 	t.Helper()
 	s, g, d := n.Handle(), l.Grant(), Domain()
 	row, st, meta := load(t, s, g.WorkerID), status(t, s), loadMeta(t, s)
-	if row.Fence != g.Limit || row.Owner != owner || row.Token == "" || row.Identity != st.Identity || !row.Expires.After(st.Now) {
+	if row.Fence != g.Last || row.Owner != owner || row.Token == "" || row.Identity != st.Identity || !row.Expires.After(st.Now) {
 		t.Errorf("row %+v does not say what the grant says: %+v; status %+v", row, g, st)
 	}
 	if meta.Layout != d.Layout || !meta.Epoch.Equal(d.Epoch) || meta.DatacenterID != d.DatacenterID || meta.Namespace == "" {
@@ -95,7 +95,7 @@ func (n namespace) heldRow(t *testing.T, l assigner.Lease, owner string) leasest
 // first.
 func wantAbove(t *testing.T, from, to assigner.Grant) {
 	t.Helper()
-	if to.WorkerID != from.WorkerID || to.First <= from.Limit {
+	if to.WorkerID != from.WorkerID || to.First <= from.Last {
 		t.Errorf("grant %+v after %+v, want the same worker and deltas above its limit", to, from)
 	}
 }
@@ -111,7 +111,7 @@ const (
 func outageBridged(t *testing.T, n namespace) {
 	l, starts := assign(t, n.leased("holds")), n.leased("starts")
 	before, row := l.Grant(), n.heldRow(t, l, "holds")
-	raise := func(ctx context.Context) error { return extend(ctx, l, before.First, before.Limit+2) }
+	raise := func(ctx context.Context) error { return extend(ctx, l, before.First, before.Last+2) }
 	up := sync.OnceFunc(n.Down(t))
 	t.Cleanup(up)
 	if err := failsSoon(t, "Renew", raise); errors.Is(err, assigner.ErrWorkerRowLost) || l.Grant() != before {

@@ -53,8 +53,8 @@ func metaOf(name string) leasestore.Meta {
 	return m
 }
 
-// namespacesApart creates namespaces, one after the other. Each has its own rows, and
-// Namespaces has it from then on, under the name "" if the store has a single namespace.
+// namespacesApart creates namespaces, one after the other. Each has its own rows, and Namespaces
+// has it from then on, under the name "" if the store has a single namespace.
 func namespacesApart(t *testing.T, n namespace) {
 	own := n.Handle()
 	name := status(t, own).Namespace

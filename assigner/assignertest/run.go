@@ -93,7 +93,7 @@ func grantSays(t *testing.T, s AssignerFixture) {
 	for range 3 {
 		wantRenewed(t, l)
 	}
-	if after := l.Grant(); after.WorkerID != g.WorkerID || after.Limit < g.First+1 {
+	if after := l.Grant(); after.WorkerID != g.WorkerID || after.Last < g.First+1 {
 		t.Errorf("grant %+v after Renew wanted %d, was %+v", after, g.First+1, g)
 	}
 }
@@ -281,8 +281,8 @@ func tryAssign(t *testing.T, a assigner.Assigner, d assigner.Domain) (assigner.L
 	if g.WorkerID < 0 || g.WorkerID > d.MaxWorkerID() {
 		t.Errorf("worker %d, want 0 to %d", g.WorkerID, d.MaxWorkerID())
 	}
-	if g.First < 1 || g.First > g.Limit {
-		t.Errorf("grant for deltas %d to %d, want one at least, from 1 up; without a fence Limit is Unlimited", g.First, g.Limit)
+	if g.First < 1 || g.First > g.Last {
+		t.Errorf("grant for deltas %d to %d, want one at least, from 1 up; without a fence Last is Unlimited", g.First, g.Last)
 	}
 	return l, nil
 }
@@ -322,7 +322,7 @@ func renew(t *testing.T, l assigner.Lease) error {
 	if !g.Fenced() {
 		return extend(ctx, l, g.First, g.First+1)
 	}
-	return extend(ctx, l, g.Limit, g.Limit+1)
+	return extend(ctx, l, g.Last, g.Last+1)
 }
 
 func wantRenewed(t *testing.T, l assigner.Lease) {

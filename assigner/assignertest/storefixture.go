@@ -17,11 +17,10 @@ type StoreFixture struct {
 	// Handle opens the namespace, as another process would: handles share no memory. On a cluster
 	// successive handles connect to different nodes in turn. Required.
 	Handle func() leasestore.Store
-	// Other opens another namespace of the same store, empty at first. It has the
-	// given name, and with a name that
-	// [leasestore.CheckNamespace] rejects all its methods return an error. No name is used by two
-	// cases unless it begins with the name of the fixture's namespace. Nil: the store has one
-	// namespace only.
+	// Other opens another namespace of the same store, empty at first. It has the given name, and
+	// with a name that [leasestore.CheckNamespace] rejects all its methods return an error. No name
+	// is used by two cases unless it begins with the name of the fixture's namespace. Nil: the
+	// store has one namespace only.
 	Other func(name string) leasestore.Store
 	// Down makes the store unreachable for all handles on the namespace until up is called. The
 	// store keeps all acknowledged writes. While it is down, reads may succeed, but writes must

@@ -80,7 +80,7 @@ func TestRecoverAfterARestoreOfASnapshotWithTheSameClusterID(t *testing.T) {
 		t.Errorf("identity %q after a restore with the same token and addresses, was %q", got, known)
 	}
 	testkit.Succeeds(t, "Recover", func() error { return leasestore.Recover(t.Context(), s, leasestore.Recovery{Lead: time.Hour}) })
-	if next := assign(); next.WorkerID != lost.WorkerID || next.First <= lost.Limit {
+	if next := assign(); next.WorkerID != lost.WorkerID || next.First <= lost.Last {
 		t.Errorf("grant %+v after Recover, want deltas above the lost grant %+v", next, lost)
 	}
 }

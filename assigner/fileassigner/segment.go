@@ -61,7 +61,7 @@ func (c *counters) Advance(ctx context.Context, name string, n int64) (r segment
 			f.state.Counters = make(map[string]int64)
 		}
 		f.state.Counters[name] = next + n
-		r = segment.Range{First: next, Last: next + n - 1, Delta: 1}
+		r = segment.Range{First: next, Last: next + n - 1, Increment: 1}
 		return f.write()
 	})
 	if err != nil {

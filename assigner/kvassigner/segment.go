@@ -45,5 +45,5 @@ func (c counters) Advance(ctx context.Context, name string, n int64) (segment.Ra
 	if err != nil {
 		return segment.Range{}, err
 	}
-	return segment.Range{First: last - n + 1, Last: last, Delta: 1}, nil
+	return segment.Range{First: last - n + 1, Last: last, Increment: 1}, nil
 }

@@ -20,7 +20,7 @@ func ExampleHorizon() {
 		return
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	store := fileassigner.LeaseStore(dir)
+	store := fileassigner.LeaseStore(dir, fileassigner.Config{})
 	leases := assigner.Leased(store, assigner.LeaseConfig{AllowUndurable: true}) // some hosts keep temporary files in memory
 	g, err := cached.New(cached.Config{Assigner: leases})
 	if err != nil {

@@ -42,11 +42,11 @@ func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
 	leader := int(info.Cluster.Leader[1] - '0')
 	s := natsassigner.LeaseStore(connect(t, servers[(leader+1)%3]), bucket, "orders", durable)
 	l := stores.Assign(t, s)
-	limit := l.Grant().Limit
+	limit := l.Grant().Last
 	servers[leader].Kill9()
 	testkit.Succeeds(t, "a renewal", func() error { return stores.Extend(t.Context(), l, limit, limit+10) })
-	if row := stores.Load(t, s, l.Grant().WorkerID); row.Fence != l.Grant().Limit || row.Fence < limit+10 {
-		t.Errorf("row %+v, want fence %d, above %d", row, l.Grant().Limit, limit)
+	if row := stores.Load(t, s, l.Grant().WorkerID); row.Fence != l.Grant().Last || row.Fence < limit+10 {
+		t.Errorf("row %+v, want fence %d, above %d", row, l.Grant().Last, limit)
 	}
 }
 

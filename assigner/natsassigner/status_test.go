@@ -61,7 +61,7 @@ func TestRenewNoticesDirectGets(t *testing.T) {
 		if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
 			t.Fatal(err)
 		}
-		limit := l.Grant().Limit
+		limit := l.Grant().Last
 		if err := stores.Extend(t.Context(), l, limit, limit+100); errors.Is(err, leasestore.ErrNotDurable) != direct || (err != nil) != direct {
 			t.Errorf("Renew with allow_direct %v: %v", direct, err)
 		}

@@ -21,8 +21,8 @@ import (
 //
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. The server must
 // offer it. A claim with another layout, epoch or datacenter ID than the other holders fails with
-// [assigner.ErrLayoutMismatch], as with the database itself. The
-// methods of the store return the mistakes in the arguments of LeaseStore.
+// [assigner.ErrLayoutMismatch], as with the database itself. The methods of the store return the
+// mistakes in the arguments of LeaseStore.
 //
 // An error of the server's store keeps its text; of its sentinels only
 // [leasestore.ErrOverlap] is kept. Errors without an answer of the store are

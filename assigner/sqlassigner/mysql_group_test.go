@@ -188,7 +188,7 @@ func primaryMoves(t *testing.T, g *group) {
 				starts.Add(1)
 				last := l.Grant().First
 				for range rand.IntN(6) {
-					last = min(last+1, l.Grant().Limit)
+					last = min(last+1, l.Grant().Last)
 					if err := storetest.Extend(t.Context(), l, last, last+1); err == nil {
 						renewals.Add(1)
 					} else {
@@ -196,7 +196,7 @@ func primaryMoves(t *testing.T, g *group) {
 					}
 				}
 				if released := rand.IntN(3) > 0; !released || l.End(t.Context(), assigner.Ending{Released: true, Used: last}) != nil {
-					last = l.Grant().Limit
+					last = l.Grant().Last
 				}
 				mu.Lock()
 				used = append(used, usedRange{l.Grant().WorkerID, l.Grant().First, last})
@@ -241,11 +241,11 @@ func frozenPrimary(t *testing.T, g *group) {
 		t.Errorf("identity %q of the next primary, was %q", id, before)
 	}
 	old.Wake()
-	limit, tries := l.Grant().Limit, 0
+	limit, tries := l.Grant().Last, 0
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); tries++ {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		if err := storetest.Extend(ctx, l, 1, l.Grant().Limit+1); err == nil || l.Grant().Limit != limit {
-			t.Fatalf("a renewal on a primary that was replaced: %v, limit %d, was %d", err, l.Grant().Limit, limit)
+		if err := storetest.Extend(ctx, l, 1, l.Grant().Last+1); err == nil || l.Grant().Last != limit {
+			t.Fatalf("a renewal on a primary that was replaced: %v, limit %d, was %d", err, l.Grant().Last, limit)
 		}
 		if l, err := storetest.Leased(direct).Assign(ctx, assignertest.Domain()); err == nil {
 			t.Fatalf("a start on a primary that was replaced: %+v", l.Grant())
@@ -332,11 +332,11 @@ func forced(t *testing.T, g *group) {
 	if err := openMySQL(t, as("ids:hunter2", g.servers[at].DSN())).Ping(); err == nil {
 		t.Error("a user without CONNECTION_ADMIN reaches a server in offline_mode")
 	}
-	testkit.Must(t, leasestore.Recover(t.Context(), store, 150*time.Second))
+	testkit.Must(t, leasestore.Recover(t.Context(), store, leasestore.Recovery{Lead: 150 * time.Second}))
 	storetest.Exec(t, admin, "SET GLOBAL offline_mode = OFF")
 	claim := storetest.Assign(t, leased)
-	if claim.Grant().First <= l.Grant().Limit {
-		t.Errorf("a claim from %d after Recover, and a lost one could have deltas up to %d", claim.Grant().First, l.Grant().Limit)
+	if claim.Grant().First <= l.Grant().Last {
+		t.Errorf("a claim from %d after Recover, and a lost one could have deltas up to %d", claim.Grant().First, l.Grant().Last)
 	}
 	g.await(t, 2)
 	g.turn(t)

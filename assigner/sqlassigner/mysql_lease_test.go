@@ -165,8 +165,8 @@ func changeUnderWay(t *testing.T, f flavor, b storetest.Database) {
 				}
 			}
 			storetest.Exec(t, other, tt.end)
-			if row := <-found; row.Fence != l.Grant().Limit+tt.raised {
-				t.Errorf("fence %d beside a change under way, want %d", row.Fence, l.Grant().Limit+tt.raised)
+			if row := <-found; row.Fence != l.Grant().Last+tt.raised {
+				t.Errorf("fence %d beside a change under way, want %d", row.Fence, l.Grant().Last+tt.raised)
 			}
 		})
 	}
@@ -258,7 +258,7 @@ func documentedGrants(t *testing.T, f flavor, b storetest.Database) {
 		assigner.Fenced(store, assigner.Static(9), assigner.LeaseConfig{Owner: "orders-9"}),
 	} {
 		l := storetest.Assign(t, a)
-		if err := errors.Join(storetest.Extend(t.Context(), l, 1, l.Grant().Limit+1), l.End(t.Context(), assigner.Ending{Released: true, Used: 1})); err != nil {
+		if err := errors.Join(storetest.Extend(t.Context(), l, 1, l.Grant().Last+1), l.End(t.Context(), assigner.Ending{Released: true, Used: 1})); err != nil {
 			t.Error(err)
 		}
 	}
@@ -316,8 +316,8 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	_, err := storetest.Leased(standby).Assign(t.Context(), assignertest.Domain())
 	storetest.WantError(t, err, assigner.ErrQuarantined, `the store is another server or another copy of its file, now "server_id 12 after `+
 		position(t, standby, "slave")+`", and may have lost commits`)
-	if meta, err := storetest.LeaseStore(standby).LoadMeta(t.Context()); meta.Quarantine <= lost.Limit {
-		t.Errorf("claims begin above %d, and the lost claim had deltas up to %d: %v", meta.Quarantine, lost.Limit, err)
+	if meta, err := storetest.LeaseStore(standby).LoadMeta(t.Context()); meta.Quarantine <= lost.Last {
+		t.Errorf("claims begin above %d, and the lost claim had deltas up to %d: %v", meta.Quarantine, lost.Last, err)
 	}
 	before := storetest.Identity(t, standby)
 	replica.Restart("--server-id=12", "--log-bin")
@@ -411,14 +411,14 @@ func TestPromotedReplicaOfMySQLIsQuarantined(t *testing.T) {
 			storetest.Exec(t, standby, "DO WAIT_FOR_EXECUTED_GTID_SET('"+storetest.Get[string](t, standby, received)+"', 30)", "STOP REPLICA")
 			at = 1
 			row, err := storetest.LeaseStore(standby).Load(t.Context(), l.Grant().WorkerID)
-			if lost := row.Fence < l.Grant().Limit; lost != tt.lost || err != nil {
-				t.Errorf("fence %d after a claim up to %d, %v; want the claim lost: %v", row.Fence, l.Grant().Limit, err, tt.lost)
+			if lost := row.Fence < l.Grant().Last; lost != tt.lost || err != nil {
+				t.Errorf("fence %d after a claim up to %d, %v; want the claim lost: %v", row.Fence, l.Grant().Last, err, tt.lost)
 			}
 			identity := storetest.Get[string](t, standby, "SELECT @@server_uuid")
 			_, err = a.Assign(t.Context(), assignertest.Domain())
 			storetest.WantError(t, err, assigner.ErrQuarantined, fmt.Sprintf("now %q", identity), "and may have lost commits")
-			if meta, err := storetest.LeaseStore(standby).LoadMeta(t.Context()); meta.Quarantine <= l.Grant().Limit {
-				t.Errorf("claims begin above %d, and the last claim had deltas up to %d: %v", meta.Quarantine, l.Grant().Limit, err)
+			if meta, err := storetest.LeaseStore(standby).LoadMeta(t.Context()); meta.Quarantine <= l.Grant().Last {
+				t.Errorf("claims begin above %d, and the last claim had deltas up to %d: %v", meta.Quarantine, l.Grant().Last, err)
 			}
 			used := l.Grant().First
 			if err = storetest.Extend(t.Context(), l, used, used+1); tt.lost {

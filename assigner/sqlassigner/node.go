@@ -113,7 +113,7 @@ func (a *nodes) assign(ctx context.Context, d assigner.Domain, l *nodeLease,
 	if err != nil {
 		return nil, err
 	}
-	l.store, l.grant.First, l.grant.Limit = a.store, 1, assigner.Unlimited
+	l.store, l.grant.First, l.grant.Last = a.store, 1, assigner.Unlimited
 	return l, nil
 }
 

@@ -132,7 +132,7 @@ func (c *counters) advance(ctx context.Context, conn *session, name string, n in
 // delta.
 func rangeFrom(from, n, delta, remainder int64) segment.Range {
 	first := from + ((remainder-from)%delta+delta)%delta
-	return segment.Range{First: first, Last: first + (n-1)*delta, Delta: delta}
+	return segment.Range{First: first, Last: first + (n-1)*delta, Increment: delta}
 }
 
 // LeafSource returns a source for package segment that takes its ranges from the table leaf_alloc

@@ -14,8 +14,8 @@ import (
 type Config struct {
 	// AllowUndurable accepts a database whose settings let it forget commits, which may then give
 	// out a worker ID twice. Each such setting is logged as a warning. Use it for tests and for
-	// databases in memory. A read-only database is rejected all the same. LeaseStore
-	// rejects it: assigner.LeaseConfig.AllowUndurable decides about leases.
+	// databases in memory. A read-only database is rejected all the same. LeaseStore rejects it:
+	// assigner.LeaseConfig.AllowUndurable decides about leases.
 	AllowUndurable bool
 	// LowerCase uses the names of package schema in lower case, such as worker_node, for tables of
 	// Java services that have these names. All processes, and Apply, must agree. It matters to

@@ -14,14 +14,14 @@ type Checker struct{ mistakes []error }
 // Check records a mistake unless ok. The args format allowed.
 func (c *Checker) Check(ok bool, field string, given any, allowed string, args ...any) {
 	if !ok {
-		c.mistakes = append(c.mistakes, &uidring.FieldError{Field: field, Given: fmt.Sprint(given), Allowed: fmt.Sprintf(allowed, args...), Reason: uidring.ErrInvalidConfig})
+		c.mistakes = append(c.mistakes, &uidring.FieldError{Field: field, Given: fmt.Sprint(given), Allowed: fmt.Sprintf(allowed, args...), Kind: uidring.ErrInvalidConfig})
 	}
 }
 
 // Add records an error about a field, unless it is nil.
 func (c *Checker) Add(field string, given any, err error) {
 	if err != nil {
-		c.mistakes = append(c.mistakes, &uidring.FieldError{Field: field, Given: fmt.Sprint(given), Reason: err})
+		c.mistakes = append(c.mistakes, &uidring.FieldError{Field: field, Given: fmt.Sprint(given), Kind: err})
 	}
 }
 

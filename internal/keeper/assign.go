@@ -28,7 +28,7 @@ func (k *Keeper) assign(ctx context.Context, count int) error {
 		return errors.Join(err, k.release(ctx, lease, 0))
 	}
 	k.lease, k.registration = lease, registration
-	k.highest = max(k.highest, grant.Limit)
+	k.highest = max(k.highest, grant.Last)
 	k.refused = 0
 	k.want.Store(0) // it was for an earlier lease
 	next := k.begin(grant)
@@ -97,9 +97,9 @@ func (k *Keeper) delta() int64 {
 // admit checks a grant and enters it into the registry of the process.
 func (k *Keeper) admit(g assigner.Grant) (*Registration, assigner.Grant, error) {
 	domain := k.domain()
-	if g.Limit < 1 {
-		return nil, g, fmt.Errorf("the assigner grants worker ID %d with Limit %d, allowed: 1 or more; without a fence it is assigner.Unlimited",
-			g.WorkerID, g.Limit)
+	if g.Last < 1 {
+		return nil, g, fmt.Errorf("the assigner grants worker ID %d with Last %d, allowed: 1 or more; without a fence it is assigner.Unlimited",
+			g.WorkerID, g.Last)
 	}
 	if err := domain.CheckWorkerID(g.WorkerID, fmt.Sprintf("%T", k.Assigner)); err != nil {
 		return nil, g, err
@@ -124,6 +124,6 @@ func (k *Keeper) begin(grant assigner.Grant) *Grant {
 	if next.Reused() {
 		next.First = max(next.First, next.Delta+k.Ahead+1) // an earlier process may have used the deltas below
 	}
-	next.grow(max(next.First-1, next.Delta), grant.Limit, k.Alloc.Layout().Unit)
+	next.grow(max(next.First-1, next.Delta), grant.Last, k.Alloc.Layout().Unit)
 	return next
 }

@@ -13,10 +13,10 @@ import (
 
 func fence(r *rig) {
 	r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
-		return assigner.Grant{WorkerID: r.first + int64(n), First: 1, Limit: 100, Guarantee: assigner.GuaranteeFenced}, nil
+		return assigner.Grant{WorkerID: r.first + int64(n), First: 1, Last: 100, Guarantee: assigner.GuaranteeFenced}, nil
 	}
 	r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
-		g.Limit = max(g.Limit, want)
+		g.Last = max(g.Last, want)
 		return nil
 	}
 }
@@ -26,13 +26,13 @@ func fence(r *rig) {
 func TestUsedIsWithinTheGrantsSoFar(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: r.first + int64(n), First: 1, Limit: 500 - 400*int64(n), Guarantee: assigner.GuaranteeFenced}, nil
+			return assigner.Grant{WorkerID: r.first + int64(n), First: 1, Last: 500 - 400*int64(n), Guarantee: assigner.GuaranteeFenced}, nil
 		}
 		r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
 			if g.WorkerID == r.first {
 				return assigner.ErrWorkerRowLost
 			}
-			g.Limit = min(want, 470)
+			g.Last = min(want, 470)
 			return nil
 		}
 		r.open(t)
@@ -61,7 +61,7 @@ func TestPositionBeyondTheGrantIsNoPace(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		fence(r)
 		r.renew = func(_ context.Context, g *assigner.Grant, used, _ int64) error {
-			g.Limit = max(g.Limit, used+100)
+			g.Last = max(g.Last, used+100)
 			return nil
 		}
 		r.open(t)
@@ -71,8 +71,8 @@ func TestPositionBeyondTheGrantIsNoPace(t *testing.T) {
 		r.Extend(101)
 		synctest.Wait()
 		r.ahead.Store(0)
-		if h := r.Current(); h.Limit != 110 || h.Half != 60 {
-			t.Errorf("Limit %d, Half %d, want 110, 60", h.Limit, h.Half)
+		if h := r.Current(); h.Last != 110 || h.Half != 60 {
+			t.Errorf("Last %d, Half %d, want 110, 60", h.Last, h.Half)
 		}
 		time.Sleep(10 * time.Second)
 		r.used.Store(20)
@@ -82,8 +82,8 @@ func TestPositionBeyondTheGrantIsNoPace(t *testing.T) {
 		r.ahead.Store(40)
 		r.Extend(111)
 		time.Sleep(10 * time.Second)
-		if h := r.Current(); h.Limit != 120 || h.Half != 80 {
-			t.Errorf("Limit %d, Half %d, want 120, 80", h.Limit, h.Half)
+		if h := r.Current(); h.Last != 120 || h.Half != 80 {
+			t.Errorf("Last %d, Half %d, want 120, 80", h.Last, h.Half)
 		}
 	})
 }
@@ -113,7 +113,7 @@ func TestExtendIsHeardWhileARenewalIsUnderWay(t *testing.T) {
 		bubble(t, func(t *testing.T, r *rig) {
 			fence(r)
 			r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
-				g.Limit = max(least, want)
+				g.Last = max(least, want)
 				return nil
 			}
 			renewSlowly(r)
@@ -127,7 +127,7 @@ func TestExtendIsHeardWhileARenewalIsUnderWay(t *testing.T) {
 			<-changed
 			time.Sleep(5 * time.Second)
 			same(t, r.Read(), want...)
-			if h := r.Current(); h.Limit != 130 || h.First != 1 || h.Generation != 1 || h != r.Latest() {
+			if h := r.Current(); h.Last != 130 || h.First != 1 || h.Generation != 1 || h != r.Latest() {
 				t.Errorf("Current = %+v, Latest = %+v, want the limit 130 and the rest as it was", h, r.Latest())
 			}
 		})
@@ -143,7 +143,7 @@ func TestRefusedRequestIsDroppedAndTheNextOneWaits(t *testing.T) {
 		const year = 365 * 24 * 3600
 		r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
 			if want < year {
-				g.Limit = max(g.Limit, want)
+				g.Last = max(g.Last, want)
 			}
 			return nil
 		}
@@ -167,7 +167,7 @@ func TestRefusedRequestIsDroppedAndTheNextOneWaits(t *testing.T) {
 		synctest.Wait() // the pause does not delay the next lease
 		r.Extend(150)
 		synctest.Wait()
-		if h := r.Current(); h.Generation != 2 || h.Limit != 150 {
+		if h := r.Current(); h.Generation != 2 || h.Last != 150 {
 			t.Errorf("Current = %+v, want the second lease up to 150", h)
 		}
 	})
@@ -201,7 +201,7 @@ func TestWindowLastsAtTheRateOfUse(t *testing.T) {
 	for limit, want := range map[int64]time.Duration{assigner.Unlimited - 1: math.MaxInt64, assigner.Unlimited: 0} {
 		bubble(t, func(t *testing.T, r *rig) {
 			r.assign = func(context.Context, int) (assigner.Grant, error) {
-				return assigner.Grant{WorkerID: r.first, First: 1, Limit: limit}, nil
+				return assigner.Grant{WorkerID: r.first, First: 1, Last: limit}, nil
 			}
 			r.open(t)
 			if window, lasts := r.Window(); window != want || lasts != want || r.Current().Half < 1<<61 {

@@ -13,7 +13,7 @@ type Grant struct {
 	Generation uint64 // number of the lease; a renewal keeps it
 	Clock      Clock  // goes on from the reading of Assign, or from an earlier lease's if that is ahead
 	Delta      int64  // of the reading of Assign, even if Clock is ahead of it
-	Half       int64  // on using this delta the generator calls Extend, long before Limit
+	Half       int64  // on using this delta the generator calls Extend, long before Last
 
 	at       time.Time // time of the last call of grow, with position; pace measures from there
 	position int64
@@ -35,7 +35,7 @@ func (c Clock) Now() time.Time { return c.wall.Add(time.Since(c.since)) }
 // Half.
 func (g *Grant) grow(position, limit int64, unit time.Duration) {
 	g.rate = g.pace(position, unit)
-	g.at, g.position, g.Limit = time.Now(), position, limit
+	g.at, g.position, g.Last = time.Now(), position, limit
 	g.Half = position + (limit-position)/2 + (limit-position)%2
 }
 

@@ -48,7 +48,7 @@ func TestLeaseIsRenewedInTime(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.store.Within = row.within
 				r.assign = func(context.Context, int) (assigner.Grant, error) {
-					return assigner.Grant{WorkerID: r.first, First: 1, Limit: row.limit, Guarantee: row.guarantee}, nil
+					return assigner.Grant{WorkerID: r.first, First: 1, Last: row.limit, Guarantee: row.guarantee}, nil
 				}
 				r.used.Store(row.used)
 				cfg := r.settings()
@@ -281,26 +281,26 @@ func TestOutageIsLogged(t *testing.T) {
 			if down.Load() {
 				return errors.New("connection refused")
 			}
-			g.Limit = int64(time.Since(r.start)/time.Second) + 100
+			g.Last = int64(time.Since(r.start)/time.Second) + 100
 			return nil
 		}
 		r.first = 1
 		r.openWith(t, s)
-		r.ahead.Store(r.Current().Limit + 1)
+		r.ahead.Store(r.Current().Last + 1)
 		time.Sleep(30 * time.Second)
 		down.Store(true)
 		r.ahead.Store(60)
 		log.Read()
 		time.Sleep(40 * time.Second)
 		same(t, log.Read(), `level=WARN msg="worker ID: call to the store failed" worker=1 error="connection refused" ids_for=30s ids_until=2000-01-01T00:01:15Z`)
-		r.ahead.Store(r.Current().Limit)
+		r.ahead.Store(r.Current().Last)
 		time.Sleep(time.Minute)
 		down.Store(false)
 		time.Sleep(10 * time.Second)
 		same(t, log.Read(), strings.Split(`level=ERROR msg="worker ID: callers get no IDs" worker=1 calls="Next returns ErrLeaseExhausted, NextContext waits" remedy="bring the store back; do not restart processes, since a start needs the store" error="connection refused"
 level=INFO msg="worker ID: the store answers again" worker=1`, "\n")...)
 		down.Store(true) // again
-		r.ahead.Store(r.Current().Limit)
+		r.ahead.Store(r.Current().Last)
 		time.Sleep(time.Minute)
 		if lines := log.Read(); len(lines) != 2 || !strings.HasPrefix(lines[1], `level=ERROR msg="worker ID: callers get no IDs"`) {
 			t.Errorf("records of a second outage: %q", lines)

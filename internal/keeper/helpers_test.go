@@ -64,7 +64,7 @@ func newRig() *rig {
 
 // fresh returns the grant of the nth lease without a fence.
 func (r *rig) fresh(nth int) assigner.Grant {
-	return assigner.Grant{WorkerID: r.first + int64(nth), First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}
+	return assigner.Grant{WorkerID: r.first + int64(nth), First: 1, Last: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}
 }
 
 func (r *rig) settings() keeper.Settings {

@@ -149,7 +149,7 @@ func (k *Keeper) Latest() *Grant { return k.latest.Load() }
 // Shortage returns ErrLeaseExhausted, and says why no grant covers the next unit.
 func (k *Keeper) Shortage() error {
 	grant := k.latest.Load()
-	err := fmt.Errorf("%w: worker ID %d may be used up to delta %d", uidring.ErrLeaseExhausted, grant.WorkerID, grant.Limit)
+	err := fmt.Errorf("%w: worker ID %d may be used up to delta %d", uidring.ErrLeaseExhausted, grant.WorkerID, grant.Last)
 	if k.current.Load() == nil {
 		err = fmt.Errorf("%w: worker ID %d is no longer held", uidring.ErrLeaseExhausted, grant.WorkerID)
 	}

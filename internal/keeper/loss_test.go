@@ -42,14 +42,14 @@ func loseFenced(t *testing.T, r *rig, e ending) (up *atomic.Bool) {
 		}
 		g, err := give(ctx, n)
 		g.First += int64(n) * 1000
-		g.Limit += int64(n) * 1000
+		g.Last += int64(n) * 1000
 		return g, err
 	}
 	r.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
 		if g.WorkerID != r.first {
 			return raise(ctx, g, used, want)
 		}
-		g.Limit = e.limit
+		g.Last = e.limit
 		if e.other {
 			g.WorkerID++
 		}
@@ -87,12 +87,12 @@ func TestGrantIsUsedUpAfterALossUnlessItsDeltasMayBeHandedOutAgain(t *testing.T)
 				if row.limit == 0 && h != nil {
 					t.Fatalf("Current = %+v, want nil", h)
 				}
-				if row.limit != 0 && (h == nil || h.Limit != row.limit || h.First != 1 || h.Generation != 1 || h.Half != math.MaxInt64 || r.Latest() != h) {
+				if row.limit != 0 && (h == nil || h.Last != row.limit || h.First != 1 || h.Generation != 1 || h.Half != math.MaxInt64 || r.Latest() != h) {
 					t.Fatalf("Current = %+v, Latest = %+v, want the first lease up to %d", h, r.Latest(), row.limit)
 				}
 				up.Store(true)
 				time.Sleep(10 * time.Second)
-				if h := r.Current(); h == nil || h.Generation != 2 || h.WorkerID == r.first || h.Limit < 1000 || h != r.Latest() {
+				if h := r.Current(); h == nil || h.Generation != 2 || h.WorkerID == r.first || h.Last < 1000 || h != r.Latest() {
 					t.Errorf("Current = %+v, want another lease", h)
 				}
 				if lines := strings.Join(r.Read(), "\n"); strings.Contains(lines, "kept") {
@@ -191,7 +191,7 @@ func TestRequestsAfterALossDoNotHammerTheStore(t *testing.T) {
 				if n := r.store.Assigns.Load(); n < 2 || n > row.calls {
 					t.Errorf("%d calls of Assign in 10 s, want at most %d", n, row.calls)
 				}
-				if h := r.Current(); h == nil || h.Limit != 100 {
+				if h := r.Current(); h == nil || h.Last != 100 {
 					t.Errorf("Current = %+v, want the first grant", h)
 				}
 			})

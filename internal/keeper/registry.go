@@ -42,12 +42,12 @@ type Registration struct {
 	used int64
 }
 
-// Register enters the unfenced grant of a generator into the registry of this process and
-// returns the grant to use. Its First is above the highest delta that an earlier holder in this
-// process used, even if that delta lies far ahead of the clock. After more than 65,536 worker IDs
-// First may be above the last delta of other worker IDs as well. Register returns ErrWorkerInUse
-// while another generator holds the same worker ID of the same layout, epoch and datacenter. It
-// returns a fenced grant unchanged, with a nil Registration: the store keeps its holders apart.
+// Register enters the unfenced grant of a generator into the registry of this process and returns
+// the grant to use. Its First is above the highest delta that an earlier holder in this process
+// used, even if that delta lies far ahead of the clock. After more than 65,536 worker IDs First may
+// be above the last delta of other worker IDs as well. Register returns ErrWorkerInUse while
+// another generator holds the same worker ID of the same layout, epoch and datacenter. It returns a
+// fenced grant unchanged, with a nil Registration: the store keeps its holders apart.
 func Register(d assigner.Domain, g assigner.Grant) (*Registration, assigner.Grant, error) {
 	if g.Fenced() {
 		return nil, g, nil

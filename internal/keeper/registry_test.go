@@ -26,7 +26,7 @@ func ownDomain() assigner.Domain {
 }
 
 func unfenced(worker int64) assigner.Grant {
-	return assigner.Grant{WorkerID: worker, First: 1, Limit: assigner.Unlimited, Reusable: true}
+	return assigner.Grant{WorkerID: worker, First: 1, Last: assigner.Unlimited, Reusable: true}
 }
 
 // register fails the test when the worker ID is rejected and frees it when the test ends.
@@ -40,7 +40,7 @@ func register(t *testing.T, d assigner.Domain, g assigner.Grant) (*keeper.Regist
 
 func TestRegisterRejectsASecondLiveGenerator(t *testing.T) {
 	d := ownDomain()
-	want := assigner.Grant{WorkerID: 9, First: 17, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh, Reusable: true}
+	want := assigner.Grant{WorkerID: 9, First: 17, Last: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh, Reusable: true}
 	first, got := register(t, d, want)
 	if got != want {
 		t.Errorf("grant %+v, want %+v", got, want)
@@ -59,7 +59,7 @@ func TestRegisterRejectsASecondLiveGenerator(t *testing.T) {
 		register(t, other, unfenced(9))
 	}
 	register(t, d, unfenced(8))
-	fenced := assigner.Grant{WorkerID: 9, First: 40, Limit: 60, Guarantee: assigner.GuaranteeFenced, Reusable: true}
+	fenced := assigner.Grant{WorkerID: 9, First: 40, Last: 60, Guarantee: assigner.GuaranteeFenced, Reusable: true}
 	for range 2 { // the store keeps them apart, by ranges of deltas
 		if hold, got, err := keeper.Register(d, fenced); hold != nil || got != fenced || err != nil {
 			t.Errorf("Register of a fenced grant = %v, %+v, %v, want nil, the grant, nil", hold, got, err)

@@ -30,21 +30,21 @@ func (k *Keeper) renew(ctx context.Context, held *Grant) error {
 		return err
 	}
 	k.Renewals.Add(1)
-	k.highest = max(k.highest, grant.Limit)
+	k.highest = max(k.highest, grant.Last)
 	k.want.CompareAndSwap(want, 0) // a generator that still needs a refused delta asks again
 	k.refused = nextDelay(k.refused)
-	if grant.Limit >= want {
+	if grant.Last >= want {
 		k.refused = 0
 	}
-	if position > grant.Limit { // the clock was wrong for a moment, or is ahead of a lossy store
-		position = min(used, grant.Limit)
+	if position > grant.Last { // the clock was wrong for a moment, or is ahead of a lossy store
+		position = min(used, grant.Last)
 	}
 	renewed := *held
-	renewed.grow(position, grant.Limit, k.Alloc.Layout().Unit) // nothing else of a grant may change
+	renewed.grow(position, grant.Last, k.Alloc.Layout().Unit) // nothing else of a grant may change
 	k.announce(&renewed)
 	if k.current.CompareAndSwap(held, &renewed) { // fails after Invalidate
 		k.latest.Store(&renewed)
-		if k.refused > 0 || renewed.Limit != held.Limit {
+		if k.refused > 0 || renewed.Last != held.Last {
 			k.changed.Wake()
 		}
 	}
@@ -59,7 +59,7 @@ func (k *Keeper) lose(held *Grant, grant assigner.Grant, err error) {
 	gone := errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing)
 	if held.Fenced() && grant.WorkerID == held.WorkerID && !gone {
 		left = new(*held)
-		left.Limit = min(held.Limit, grant.Limit)
+		left.Last = min(held.Last, grant.Last)
 		left.Half = math.MaxInt64 // it cannot be extended
 		left.lost = true
 	}
@@ -71,7 +71,7 @@ func (k *Keeper) lose(held *Grant, grant assigner.Grant, err error) {
 		k.latest.Store(left)
 		// If the limit was lowered, IDs above it may be prepared. Deltas waits for a pass that
 		// composes under the old limit.
-		if used, _ := k.hooks.Deltas(); used > left.Limit && k.current.CompareAndSwap(left, nil) {
+		if used, _ := k.hooks.Deltas(); used > left.Last && k.current.CompareAndSwap(left, nil) {
 			left = nil
 		}
 	}

@@ -28,7 +28,7 @@ func (k *Keeper) run(ctx context.Context) {
 			return
 		case <-k.wake:
 			grant := k.current.Load()
-			if k.delay > 0 || grant != nil && (k.refused > 0 || grant.Limit >= k.want.Load()) {
+			if k.delay > 0 || grant != nil && (k.refused > 0 || grant.Last >= k.want.Load()) {
 				continue // nothing to do, or a backoff, which a wake-up does not cut short
 			}
 		case <-timer.C:
@@ -109,7 +109,7 @@ func (k *Keeper) failed(err error) {
 // logShortage reports, once in an outage, that no grant covers the present.
 func (k *Keeper) logShortage(err error) {
 	grant := k.current.Load()
-	if _, position := k.hooks.Deltas(); k.short || grant != nil && position < grant.Limit {
+	if _, position := k.hooks.Deltas(); k.short || grant != nil && position < grant.Last {
 		return
 	}
 	k.short = true
@@ -130,9 +130,9 @@ func (k *Keeper) untilRenewal() time.Duration {
 	}
 	unit := k.Alloc.Layout().Unit
 	_, position := k.hooks.Deltas()
-	left := grant.Limit - position
+	left := grant.Last - position
 	if left > 0 && grant.Guarantee != assigner.GuaranteeLossy { // the clock uses up nothing of a grant that is ahead of it
-		left = grant.Limit - min(position, k.Alloc.Delta(grant.Clock.Now()))
+		left = grant.Last - min(position, k.Alloc.Delta(grant.Clock.Now()))
 	}
 	switch {
 	case left <= 0 && grant.Guarantee == assigner.GuaranteeLossy: // its fences follow its clock

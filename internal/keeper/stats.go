@@ -19,8 +19,8 @@ func (k *Keeper) Window() (left, lasts time.Duration) {
 		return 0, 0
 	}
 	_, position := k.hooks.Deltas()
-	position = min(position, grant.Limit)
-	left = k.Alloc.Time(grant.Limit).Sub(k.Alloc.Time(position))
+	position = min(position, grant.Last)
+	left = k.Alloc.Time(grant.Last).Sub(k.Alloc.Time(position))
 	if pace := grant.pace(position, k.Alloc.Layout().Unit); pace > 1 { // else a division could round beyond the longest Duration
 		return left, time.Duration(float64(left) / pace)
 	}

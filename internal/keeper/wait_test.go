@@ -53,10 +53,10 @@ func TestLossyStoreIsAskedAgainEverySecond(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		bound := func() int64 { return int64(time.Since(r.start)/time.Second) + 30 }
 		r.assign = func(context.Context, int) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: r.first, First: 1, Limit: bound(), Guarantee: assigner.GuaranteeLossy}, nil
+			return assigner.Grant{WorkerID: r.first, First: 1, Last: bound(), Guarantee: assigner.GuaranteeLossy}, nil
 		}
 		r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
-			g.Limit = bound()
+			g.Last = bound()
 			return nil
 		}
 		r.open(t)
@@ -73,10 +73,10 @@ func TestLossyStoreIsAskedAgainEverySecond(t *testing.T) {
 		}()
 		for i := range int64(60) {
 			synctest.Wait()
-			if got := r.Current().Limit; got < 30+i-1 || got > 30+i {
-				t.Fatalf("Limit = %d after %d s, want %d or one less", got, i, 30+i)
+			if got := r.Current().Last; got < 30+i-1 || got > 30+i {
+				t.Fatalf("Last = %d after %d s, want %d or one less", got, i, 30+i)
 			}
-			r.used.Store(r.Current().Limit)
+			r.used.Store(r.Current().Last)
 			time.Sleep(time.Second)
 		}
 	})
@@ -218,11 +218,11 @@ func TestCurrentUnitCountsAsUsedByAnEarlierProcess(t *testing.T) {
 		grant assigner.Grant
 		first int64
 	}{
-		"reusable": {assigner.Grant{First: 1, Limit: assigner.Unlimited, Reusable: true}, 61},
-		"ahead":    {assigner.Grant{First: 500, Limit: assigner.Unlimited, Reusable: true}, 500},
-		"fresh":    {assigner.Grant{First: 1, Limit: assigner.Unlimited}, 1},
-		"fenced":   {assigner.Grant{First: 40, Limit: 100, Reusable: true}, 40},
-		"a fence":  {assigner.Grant{First: 80, Limit: 101, Reusable: true}, 80},
+		"reusable": {assigner.Grant{First: 1, Last: assigner.Unlimited, Reusable: true}, 61},
+		"ahead":    {assigner.Grant{First: 500, Last: assigner.Unlimited, Reusable: true}, 500},
+		"fresh":    {assigner.Grant{First: 1, Last: assigner.Unlimited}, 1},
+		"fenced":   {assigner.Grant{First: 40, Last: 100, Reusable: true}, 40},
+		"a fence":  {assigner.Grant{First: 80, Last: 101, Reusable: true}, 80},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
@@ -237,7 +237,7 @@ func TestCurrentUnitCountsAsUsedByAnEarlierProcess(t *testing.T) {
 				r.openWith(t, cfg)
 				if h := r.Current(); h.First != row.first || h.Delta != 60 {
 					t.Errorf("Current = %+v, want First %d, Delta 60", h, row.first)
-				} else if unused := max(h.First, 61); h.Fenced() && h.Half != unused-1+(h.Limit-unused+1)/2 {
+				} else if unused := max(h.First, 61); h.Fenced() && h.Half != unused-1+(h.Last-unused+1)/2 {
 					t.Errorf("Current = %+v, want half of the deltas from %d on", h, unused)
 				}
 			})
@@ -254,7 +254,7 @@ func TestClockIsReadAfterAnAssignerThatDoesNotReadIt(t *testing.T) {
 		cfg.Now = func() time.Time { return clock().Add(suspended) }
 		r.assign = func(_ context.Context, nth int) (assigner.Grant, error) {
 			suspended += 10 * time.Minute
-			return assigner.Grant{WorkerID: r.first + int64(nth), First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
+			return assigner.Grant{WorkerID: r.first + int64(nth), First: 1, Last: assigner.Unlimited, Reusable: true}, nil
 		}
 		r.openWith(t, cfg)
 		if h := r.Current(); h.First != 601 || h.Delta != 600 {

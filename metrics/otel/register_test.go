@@ -44,7 +44,7 @@ func collect(t *testing.T, r *sdk.ManualReader) map[string]metricdata.Metrics {
 
 func TestRegisterShowsStatsUntilUnregister(t *testing.T) {
 	for _, limit := range []int64{9, assigner.Unlimited} {
-		shows(t, cached.Stats{WorkerID: 5, Limit: limit, Issued: 12345, Capacity: 65536})
+		shows(t, cached.Stats{WorkerID: 5, LastGranted: limit, Issued: 12345, Capacity: 65536})
 	}
 }
 
@@ -84,7 +84,7 @@ func TestRegisterGivesPrometheusTheSameNames(t *testing.T) {
 	exporter, err := prometheus.New(prometheus.WithRegisterer(registry), prometheus.WithoutScopeInfo(), prometheus.WithoutTargetInfo(),
 		prometheus.WithTranslationStrategy(otlptranslator.UnderscoreEscapingWithSuffixes))
 	testkit.Must(t, err)
-	register(t, exporter, cached.Stats{Limit: 9, Issued: 5})
+	register(t, exporter, cached.Stats{LastGranted: 9, Issued: 5})
 	families, err := registry.Gather()
 	testkit.Must(t, err)
 	got, want := make(map[string]bool), make(map[string]bool)

@@ -63,8 +63,8 @@ func gather(t *testing.T, r *prometheus.Registry) map[string]float64 {
 
 // Generators of all packages share a registry.
 func TestCollectorShowsTheStatsOfItsGenerator(t *testing.T) {
-	slow := collector(defaultgen.Stats{WorkerID: 77, Limit: assigner.Unlimited}, "slow")
-	r := registry(t, collector(cached.Stats{WorkerID: 5, Limit: 9, Issued: 7}, "orders"), collector(cached.Stats{WorkerID: 6, Limit: 9, Issued: 20}, "users"),
+	slow := collector(defaultgen.Stats{WorkerID: 77, LastGranted: assigner.Unlimited}, "slow")
+	r := registry(t, collector(cached.Stats{WorkerID: 5, LastGranted: 9, Issued: 7}, "orders"), collector(cached.Stats{WorkerID: 6, LastGranted: 9, Issued: 20}, "users"),
 		slow, collector(segment.Stats{Issued: 3}, ""))
 	got := gather(t, r)
 	for name, want := range map[string]float64{
@@ -103,7 +103,7 @@ func TestRegisterRefusesALabelThatIsNotAllowed(t *testing.T) {
 }
 
 func TestPromtoolFindsNothingToImprove(t *testing.T) {
-	r := registry(t, collector(cached.Stats{Limit: 9}, "orders"), collector(defaultgen.Stats{}, "slow"), collector(segment.Stats{}, ""))
+	r := registry(t, collector(cached.Stats{LastGranted: 9}, "orders"), collector(defaultgen.Stats{}, "slow"), collector(segment.Stats{}, ""))
 	response := httptest.NewRecorder()
 	promhttp.HandlerFor(r, promhttp.HandlerOpts{}).ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/", nil))
 	if out, err := promtool(t, response.Body.String(), "check", "metrics"); err != nil || out != "" {

@@ -75,7 +75,7 @@ var ofServe = regexp.MustCompile(`\buidring_(http|token|connections|certificate|
 // TestAlertsAndDashboardNameMetricsThatExist looks each name up, except for the metrics of uidring
 // serve.
 func TestAlertsAndDashboardNameMetricsThatExist(t *testing.T) {
-	exposed := gather(t, registry(t, collector(cached.Stats{Limit: 9}, ""), collector(segment.Stats{}, "")))
+	exposed := gather(t, registry(t, collector(cached.Stats{LastGranted: 9}, ""), collector(segment.Stats{}, "")))
 	for _, file := range []string{"alerts.yml", "alerts_test.yml", "dashboard.json", "../OPERATIONS.md"} {
 		text, err := os.ReadFile(operations + file)
 		testkit.Must(t, err)

@@ -49,7 +49,7 @@ func (r role) issue(open func(arg string) (segment.Source, error)) error {
 	if err != nil {
 		return err
 	}
-	cfg := segment.Config{Name: r.Counter, Source: source, Step: killStep, MaxStep: killStep, Timeout: patience}
+	cfg := segment.Config{Name: r.Counter, Source: source, Step: killStep, MaxStep: killStep, FetchTimeout: patience}
 	g, err := segment.New(cfg)
 	for end := time.Now().Add(patience); err != nil && time.Now().Before(end); g, err = segment.New(cfg) {
 		pause(20 * time.Millisecond) // the store may be down

@@ -45,7 +45,7 @@ func (m *memory) Advance(ctx context.Context, name string, n int64) (segment.Ran
 	}
 	last := next + n - 1
 	m.next[name] = last + 1
-	return segment.Range{First: next, Last: last, Delta: 1}, nil
+	return segment.Range{First: next, Last: last, Increment: 1}, nil
 }
 
 const (

@@ -25,14 +25,14 @@ const patience = 3 * time.Minute
 type Fixture struct {
 	// Open returns a source on the store of the fixture, each time with a connection of its own.
 	Open func(t *testing.T) segment.Source
-	// Create creates a counter whose first ID is from 1 to Delta, for sources that do not create
-	// counters. Nil: Advance creates them.
+	// Create creates a counter whose first ID is from 1 to Increment, for sources that do not
+	// create counters. Nil: Advance creates them.
 	Create func(t *testing.T, name string)
-	// Delta is the Delta of the ranges; 0 counts as 1.
-	Delta int64
+	// Increment is the Increment of the ranges; 0 counts as 1.
+	Increment int64
 }
 
-func (f Fixture) delta() int64 { return max(f.Delta, 1) }
+func (f Fixture) delta() int64 { return max(f.Increment, 1) }
 
 var counters atomic.Int64
 
@@ -73,7 +73,7 @@ func (f Fixture) advance(t *testing.T, s segment.Source, name string, n int64) s
 	if err != nil {
 		t.Fatalf("Advance by %d: %v", n, err)
 	}
-	if r.Len() != n || max(r.Delta, 1) != f.delta() || r.First < 1 || r.Last != r.First+(n-1)*f.delta() {
+	if r.Len() != n || max(r.Increment, 1) != f.delta() || r.First < 1 || r.Last != r.First+(n-1)*f.delta() {
 		t.Fatalf("Advance by %d: range %v, want %d IDs from 1 up in steps of %d", n, r, n, f.delta())
 	}
 	return r

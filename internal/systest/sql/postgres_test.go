@@ -180,7 +180,7 @@ func TestPostgreSQLStandbyIsReadOnly(t *testing.T) {
 	storetest.WantError(t, err, leasestore.ErrNotDurable, "use the address of the primary")
 	ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	storetest.WantError(t, storetest.Extend(ctx, lease, 1, lease.Grant().Limit+1), leasestore.ErrNotDurable, "use the address of the primary")
+	storetest.WantError(t, storetest.Extend(ctx, lease, 1, lease.Grant().Last+1), leasestore.ErrNotDurable, "use the address of the primary")
 }
 
 func TestPQ(t *testing.T) {

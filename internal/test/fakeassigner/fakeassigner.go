@@ -87,7 +87,7 @@ func (l *Lease) End(ctx context.Context, e assigner.Ending) error {
 
 // Fresh gives the worker IDs from 1 on, without a fence.
 func Fresh(_ context.Context, nth int, _ assigner.Domain) (assigner.Grant, error) {
-	return assigner.Grant{WorkerID: int64(nth), First: 1, Limit: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
+	return assigner.Grant{WorkerID: int64(nth), First: 1, Last: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
 }
 
 // Fenced gives the worker IDs from 1 on, for the current delta and the deltas after it, n together.
@@ -95,13 +95,13 @@ func Fenced(n int64) AssignFunc {
 	return func(_ context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 		now := d.Now()
 		return assigner.Grant{
-			WorkerID: int64(nth), First: now, Limit: now + n - 1, Guarantee: assigner.GuaranteeFenced, Reusable: true,
+			WorkerID: int64(nth), First: now, Last: now + n - 1, Guarantee: assigner.GuaranteeFenced, Reusable: true,
 		}, nil
 	}
 }
 
 // Raise is an OnRenew that moves the fence to the delta asked for.
 func Raise(_ context.Context, g *assigner.Grant, _, want int64) error {
-	g.Limit = max(g.Limit, want)
+	g.Last = max(g.Last, want)
 	return nil
 }

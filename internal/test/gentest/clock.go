@@ -36,12 +36,12 @@ func (s *suite) wrongReading(t *testing.T) {
 				if off := d.Now() - now(); off < -60 || off > 60 {
 					return assigner.Grant{}, fmt.Errorf("%w: by %d units", leasestore.ErrClockSkew, off)
 				}
-				return assigner.Grant{WorkerID: int64(nth), First: now(), Limit: now() + 38, Guarantee: assigner.GuaranteeFenced, Reusable: true}, nil
+				return assigner.Grant{WorkerID: int64(nth), First: now(), Last: now() + 38, Guarantee: assigner.GuaranteeFenced, Reusable: true}, nil
 			}, OnRenew: func(_ context.Context, g *assigner.Grant, used, want int64) error {
 				if max(used, want) > now()+101 {
 					misled++
 				}
-				g.Limit = max(g.Limit, now()+60, min(want, now()+100))
+				g.Last = max(g.Last, now()+60, min(want, now()+100))
 				return nil
 			}}
 			g, err := s.make(t, s.config(keeper.Settings{Assigner: store, Epoch: epoch, Now: func() time.Time {

@@ -91,7 +91,7 @@ func (s *suite) closeWakes(t *testing.T) {
 		}
 	})
 	st := s.Stats(g)
-	if n, last := store.Releases.Load(), min(st.LastDelta, st.Limit); n != 1 || used.Load() > last {
+	if n, last := store.Releases.Load(), min(st.LastDelta, st.LastGranted); n != 1 || used.Load() > last {
 		t.Errorf("%d releases, the last with used %d, want one with %d at most", n, used.Load(), last)
 	}
 }

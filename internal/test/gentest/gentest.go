@@ -44,7 +44,7 @@ type Stats struct {
 	WorkerID     int64
 	DatacenterID int64
 	Guarantee    assigner.Guarantee
-	Limit        int64
+	LastGranted  int64
 	Window       time.Duration
 	WindowLasts  time.Duration
 

@@ -41,7 +41,7 @@ func downward(assign fakeassigner.AssignFunc) fakeassigner.AssignFunc {
 // then, and goes on above all deltas that it used, even if the worker ID is the same.
 func (s *suite) invalidated(t *testing.T) {
 	static := func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-		return assigner.Grant{WorkerID: 900, First: 1, Limit: assigner.Unlimited, Reusable: true}, nil
+		return assigner.Grant{WorkerID: 900, First: 1, Last: assigner.Unlimited, Reusable: true}, nil
 	}
 	for name, assign := range map[string]fakeassigner.AssignFunc{
 		"fresh": downward(fakeassigner.Fresh), "fenced": downward(fakeassigner.Fenced(1000)), "static": static,
@@ -111,8 +111,8 @@ func (s *suite) loseAfter(t *testing.T, left int64, goes bool, failure error) {
 		if g.WorkerID != 1000 {
 			return fakeassigner.Raise(ctx, g, used, want)
 		}
-		g.Limit = min(g.Limit, now()+left)
-		limit = g.Limit
+		g.Last = min(g.Last, now()+left)
+		limit = g.Last
 		return failure
 	}
 	g := s.open(t, keeper.Settings{Assigner: store})
@@ -198,7 +198,7 @@ func (s *suite) storeDown(t *testing.T) {
 		t.Errorf("Next and Fill: %v, %v, which is no error of a context, with %d rejected takes, want 2", err1, err2, rejected-before)
 	}
 	st := s.Stats(g)
-	if last.Delta > st.Limit || st.Window != 0 || st.WindowLasts != 0 || st.RejectedTakes != rejected {
+	if last.Delta > st.LastGranted || st.Window != 0 || st.WindowLasts != 0 || st.RejectedTakes != rejected {
 		t.Errorf("Stats = %+v after %v, want no window and %d rejected takes", st, last, rejected)
 	}
 	for name, wait := range waits(g) {

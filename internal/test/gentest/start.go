@@ -38,10 +38,10 @@ func (s *suite) assignerErrors(t *testing.T) {
 		says     string
 	}{
 		"store down":                {gives(assigner.Grant{}, down), down, "store out of reach"},
-		"worker ID above its field": {gives(assigner.Grant{WorkerID: 1 << 17, First: 1, Limit: assigner.Unlimited}, nil), assigner.ErrWorkerOutOfRange, "131072 from"},
+		"worker ID above its field": {gives(assigner.Grant{WorkerID: 1 << 17, First: 1, Last: assigner.Unlimited}, nil), assigner.ErrWorkerOutOfRange, "131072 from"},
 		"static":                    {assigner.Static(-1), assigner.ErrWorkerOutOfRange, "0 to 131071"},
-		"zero grant":                {gives(assigner.Grant{WorkerID: 3}, nil), nil, "worker ID 3 with Limit 0, allowed: 1 or more"},
-		"beyond the end":            {gives(assigner.Grant{WorkerID: 1, First: 1 << 28, Limit: assigner.Unlimited}, nil), uidring.ErrTimeExhausted, "used up"},
+		"zero grant":                {gives(assigner.Grant{WorkerID: 3}, nil), nil, "worker ID 3 with Last 0, allowed: 1 or more"},
+		"beyond the end":            {gives(assigner.Grant{WorkerID: 1, First: 1 << 28, Last: assigner.Unlimited}, nil), uidring.ErrTimeExhausted, "used up"},
 		"no lease":                  {noLease{}, assigner.ErrWorkerUnknown, "neither a lease nor an error"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -184,7 +184,7 @@ func ACopyIsQuarantined(t *testing.T, s leasestore.Store, copied func() leasesto
 func RenewalTakes(t *testing.T, s leasestore.Store, want int64, requests func() int64) {
 	t.Helper()
 	l := Assign(t, s)
-	before, limit := requests(), l.Grant().Limit
+	before, limit := requests(), l.Grant().Last
 	if err := Extend(t.Context(), l, limit, limit+1); err != nil || requests()-before != want {
 		t.Errorf("%d requests, %v; want %d", requests()-before, err, want)
 	}

@@ -131,7 +131,7 @@ func leasesLive(t *testing.T, b Database) {
 	cfg := assigner.LeaseConfig{FirstWorkerID: besideNodes, MaxLead: time.Hour, Owner: "owner"}
 	fenced := assigner.Fenced(LeaseStore(db), assigner.Static(besideNodes), cfg)
 	first := Assign(t, fenced)
-	limit := first.Grant().Limit
+	limit := first.Grant().Last
 	if err := errors.Join(Extend(t.Context(), first, limit, limit+10), first.End(t.Context(), assigner.Ending{Released: true, Used: limit})); err != nil {
 		t.Error(err)
 	}
@@ -146,7 +146,7 @@ func renewalWaits(t *testing.T, b Database) {
 	log := testkit.Recorder{First: make(chan struct{})}
 	s := sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{Logger: log.Logger()})
 	l := Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
-	limit := l.Grant().Limit
+	limit := l.Grant().Last
 	up := b.Down(t, dsn)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -159,8 +159,8 @@ func wantFence(t *testing.T, s leasestore.Store, l assigner.Lease, version int64
 	t.Helper()
 	g := l.Grant()
 	row, err := s.Load(t.Context(), g.WorkerID)
-	if err != nil || row.Fence != g.Limit || row.Version != version {
-		t.Errorf("row %+v; want fence %d, version %d: %v", row, g.Limit, version, err)
+	if err != nil || row.Fence != g.Last || row.Version != version {
+		t.Errorf("row %+v; want fence %d, version %d: %v", row, g.Last, version, err)
 	}
 }
 
@@ -180,7 +180,7 @@ func transactionBegins(t *testing.T, b Database) {
 	l := Assign(t, Leased(mine))
 	before := l.Grant()
 	Exec(t, mine, "BEGIN")
-	err := Extend(t.Context(), l, before.Limit, before.Limit+100)
+	err := Extend(t.Context(), l, before.Last, before.Last+100)
 	if err != nil && l.Grant() != before {
 		t.Errorf("grant %+v after a Renew that failed, want %+v", l.Grant(), before)
 	}
@@ -193,7 +193,7 @@ func transactionBegins(t *testing.T, b Database) {
 	}
 	Exec(t, mine, "COMMIT") // the transaction is still the caller's, and nothing was written in it
 	wantFence(t, LeaseStore(mine), l, 1)
-	limit := l.Grant().Limit
+	limit := l.Grant().Last
 	testkit.Must(t, Extend(t.Context(), l, limit, limit+100))
 	Exec(t, mine, "BEGIN")
 	WantError(t, l.End(t.Context(), assigner.Ending{Released: true}), leasestore.ErrNotDurable, "inside a transaction")

@@ -47,7 +47,7 @@ func leasesBesideNodes(t *testing.T, b Database) {
 	if !errors.Is(err, leasestore.ErrOverlap) || meta.FirstWorkerID != 1000 || meta.Version == 0 {
 		t.Errorf("LoadMeta: %+v, %v; want the row and ErrOverlap, for tools", meta, err)
 	}
-	if err := Extend(t.Context(), held, 1, held.Grant().Limit+1); err != nil {
+	if err := Extend(t.Context(), held, 1, held.Grant().Last+1); err != nil {
 		t.Errorf("Renew of a lease that is held: %v", err)
 	}
 	if got := Assign(t, from(db, "orders-2", 2000)).Grant().WorkerID; got != 2000 {

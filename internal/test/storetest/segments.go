@@ -58,7 +58,7 @@ func RunSegments(t *testing.T, b Database) {
 	}
 	fixtures := map[string]segmenttest.Fixture{
 		"ID_SEGMENT": {Open: source(sqlassigner.SegmentSource)},
-		"part 1 of 3": {Delta: 3, Open: source(func(db *sqlx.DB, cfg sqlassigner.Config) segment.Source {
+		"part 1 of 3": {Increment: 3, Open: source(func(db *sqlx.DB, cfg sqlassigner.Config) segment.Source {
 			return sqlassigner.SegmentPart(db, 1, 3, cfg)
 		})},
 	}
@@ -70,7 +70,7 @@ func RunSegments(t *testing.T, b Database) {
 			db.MustExec("INSERT INTO leaf_alloc (biz_tag, step) VALUES (?, 2000)", name)
 		}}
 		rows := 0
-		fixtures["tiny_id_info"] = segmenttest.Fixture{Open: source(sqlassigner.TinyIDSource), Delta: 2, Create: func(t *testing.T, name string) {
+		fixtures["tiny_id_info"] = segmenttest.Fixture{Open: source(sqlassigner.TinyIDSource), Increment: 2, Create: func(t *testing.T, name string) {
 			rows++
 			db.MustExec("INSERT INTO tiny_id_info (id, biz_type, step, delta, remainder) VALUES (?, ?, 100000, 2, ?)", rows, name, rows%2)
 		}}
@@ -129,7 +129,7 @@ func deltaChanges(t *testing.T, db *sqlx.DB) {
 	}()
 	testkit.Until(t, "the source waits for the row", func() bool { return Get[int](t, db, waiting) > 0 })
 	testkit.Must(t, tx.Commit())
-	if r := <-done; r != (segment.Range{First: 1, Last: 19, Delta: 2}) {
+	if r := <-done; r != (segment.Range{First: 1, Last: 19, Increment: 2}) {
 		t.Errorf("range %v, want 1 to 19 in steps of 2, as the row says now", r)
 	}
 }

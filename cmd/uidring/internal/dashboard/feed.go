@@ -167,7 +167,7 @@ func newStats(r *reading) *stats {
 		Retired:      s.Retired,
 		LastDelta:    s.LastDelta,
 	}
-	if s.Limit != assigner.Unlimited {
+	if s.LastGranted != assigner.Unlimited {
 		values.Window, values.WindowLasts = number(s.Window.Seconds()), number(s.WindowLasts.Seconds())
 	}
 	return values

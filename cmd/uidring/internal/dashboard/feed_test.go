@@ -18,7 +18,7 @@ import (
 // A viewer learns since when there are no IDs, though there was no viewer at that time.
 func TestVerdictHasTheStartOfAnEarlierFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg := quietly(t, bitsalloc.Default(), func() cached.Stats { return cached.Stats{Limit: assigner.Unlimited, Capacity: 100} })
+		cfg := quietly(t, bitsalloc.Default(), func() cached.Stats { return cached.Stats{LastGranted: assigner.Unlimited, Capacity: 100} })
 		cfg.API = quiet{noLease: time.Now().Add(10 * time.Second)}
 		p := New(cfg)
 		ctx, cancel := context.WithCancel(t.Context())

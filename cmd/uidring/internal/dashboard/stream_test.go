@@ -80,7 +80,7 @@ func (v *viewer) count(part string) int { return strings.Count(v.body.String(), 
 func counted(t *testing.T) (Config, *atomic.Int64) {
 	var calls atomic.Int64
 	return quietly(t, bitsalloc.Default(), func() cached.Stats {
-		return cached.Stats{Issued: 1000 * calls.Add(1), Limit: assigner.Unlimited}
+		return cached.Stats{Issued: 1000 * calls.Add(1), LastGranted: assigner.Unlimited}
 	}), &calls
 }
 
@@ -90,7 +90,7 @@ func TestStreamEventsAreExact(t *testing.T) {
 		cfg := quietly(t, bitsalloc.Snowflake(), func() cached.Stats {
 			calls++
 			return cached.Stats{
-				WorkerID: 7, DatacenterID: 0, Guarantee: assigner.GuaranteeFenced, Limit: 9, Window: time.Minute, WindowLasts: 1500 * time.Millisecond,
+				WorkerID: 7, DatacenterID: 0, Guarantee: assigner.GuaranteeFenced, LastGranted: 9, Window: time.Minute, WindowLasts: 1500 * time.Millisecond,
 				Capacity: 65536, Remaining: 40000, Issued: 1<<60 + calls*500, Retired: 3,
 				LastDelta: 1<<60 + 1, Ahead: -2500 * time.Millisecond,
 			}

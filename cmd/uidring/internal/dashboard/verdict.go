@@ -102,7 +102,7 @@ func judge(s situation) verdict {
 	return v
 }
 
-func (s situation) fenced() bool { return s.stats.Limit != assigner.Unlimited }
+func (s situation) fenced() bool { return s.stats.LastGranted != assigner.Unlimited }
 
 // runBook has the sections that rules name.
 const runBook = "https://github.com/uidring/uidring/blob/main/docs/OPERATIONS.md#"

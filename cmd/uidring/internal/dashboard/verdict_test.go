@@ -33,7 +33,7 @@ func TestVerdicts(t *testing.T) {
 	}{
 		{"all right", func(*situation) {}, fine},
 		{"without requests", func(s *situation) { s.issued = 0 }, fine},
-		{"no fence", func(s *situation) { s.stats.Limit, s.stats.WindowLasts = assigner.Unlimited, 0 }, verdict{good, "Issuing", "", "IDs are ready.", ""}},
+		{"no fence", func(s *situation) { s.stats.LastGranted, s.stats.WindowLasts = assigner.Unlimited, 0 }, verdict{good, "Issuing", "", "IDs are ready.", ""}},
 		{"an empty ring alone", func(s *situation) { s.stats.Remaining = 0 }, fine},
 		{"no lease, from a store that answers", func(s *situation) { s.stats.Remaining, s.unready = 0, "no-lease" },
 			verdict{bad, "Not issuing", ": no worker ID is held",
@@ -88,7 +88,7 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := situation{
-				stats:  cached.Stats{Limit: 100, Window: time.Minute, WindowLasts: 58 * time.Second, Remaining: 65536, Capacity: 65536, Expires: time.Now().AddDate(2, 0, 0)},
+				stats:  cached.Stats{LastGranted: 100, Window: time.Minute, WindowLasts: 58 * time.Second, Remaining: 65536, Capacity: 65536, Expires: time.Now().AddDate(2, 0, 0)},
 				limits: newLimits(Config{MaxAhead: time.Hour, Window: 30 * time.Second}), issued: 100, store: "mysql://db/ids",
 			}
 			test.change(&s)

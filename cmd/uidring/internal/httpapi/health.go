@@ -77,7 +77,7 @@ func (s *Server) usable() *problem {
 			return p
 		}
 	}
-	if stats.Limit != assigner.Unlimited && stats.Window <= 0 {
+	if stats.LastGranted != assigner.Unlimited && stats.Window <= 0 {
 		return noLease
 	}
 	return nil
