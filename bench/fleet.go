@@ -28,7 +28,7 @@ import (
 // A fleet holds n leases as n processes would: each member has a generator, which renews its lease,
 // and a handle with one connection, if the server allows as many.
 type fleet struct {
-	n              int
+	n, atOnce      int
 	dsn, namespace string
 	steady, window time.Duration
 	create         bool
@@ -68,11 +68,12 @@ func fleetCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
 	flags.StringVar(&f.dsn, "dsn", "", "MySQL or MariaDB with the tables of leases, as `USER:PASSWORD@tcp(HOST:PORT)/DATABASE`,\nor PostgreSQL as postgres://USER:PASSWORD@HOST:PORT/DATABASE; each run adds a namespace: use a separate database")
 	flags.BoolVar(&f.create, "create", false, "create the missing tables of that database")
 	flags.IntVar(&f.n, "n", 1000, "`leases`, 1 to 65,536")
+	flags.IntVar(&f.atOnce, "at-once", 0, "`starts` at the same time in the first phase; 0: all")
 	flags.DurationVar(&f.steady, "for", time.Minute, "time of steady renewals; with the default window a lease is renewed every 45 s")
 	flags.DurationVar(&f.window, "window", 2*time.Minute, "window of a lease")
 	return func(ctx context.Context, w io.Writer) error {
-		if f.dsn == "" || f.n < 1 || f.n > 1<<fleetLayout.WorkerBits || f.steady < 0 || f.window < time.Second {
-			return fmt.Errorf("-n %d, -for %v, -window %v; allowed: 1 to 65,536, at least 0s, 1s, and a -dsn", f.n, f.steady, f.window)
+		if f.dsn == "" || f.n < 1 || f.n > 1<<fleetLayout.WorkerBits || f.atOnce < 0 || f.steady < 0 || f.window < time.Second {
+			return fmt.Errorf("-n %d, -at-once %d, -for %v, -window %v; allowed: 1 to 65,536, at least 0, 0s, 1s, and a -dsn", f.n, f.atOnce, f.steady, f.window)
 		}
 		return f.run(ctx, w, report.NewFacts(commandLine(flags)))
 	}
@@ -94,14 +95,12 @@ func (f *fleet) run(ctx context.Context, w io.Writer, facts report.Facts) (err e
 		return err
 	}
 	f.table = report.NewTable("phase", "time", "starts", "renewals", "statements", "a second", "server's CPUs", "row lock waits", "start p50", "p99", "longest", "failures")
-	all := func(do func(*member) error) func() {
-		return func() { f.each(f.n, do) }
-	}
+	atOnce := cmp.Or(f.atOnce, f.n)
 	for _, phase := range []struct {
 		name string
 		run  func()
 	}{
-		{"all start at once", all(func(m *member) error { return f.start(ctx, m) })},
+		{"start", func() { f.each(atOnce, func(m *member) error { return f.start(ctx, m) }) }},
 		{"steady", func() {
 			select {
 			case <-time.After(f.steady):
@@ -111,7 +110,7 @@ func (f *fleet) run(ctx context.Context, w io.Writer, facts report.Facts) (err e
 		{"rolling restart", func() {
 			f.each(few, func(m *member) error { return errors.Join(f.stop(m), f.start(ctx, m)) })
 		}},
-		{"all close at once", all(f.stop)},
+		{"close", func() { f.each(f.n, f.stop) }},
 	} {
 		err = errors.Join(err, f.phase(ctx, phase.name, phase.run))
 	}
@@ -124,8 +123,8 @@ func (f *fleet) run(ctx context.Context, w io.Writer, facts report.Facts) (err e
 	}
 	return show(w, func(p *report.Page) {
 		p.Facts(facts)
-		p.Text("server %s; %s on %s; %s at a time in the rolling restart; %s given out in namespace %s", version, report.Counted(f.n, "lease"),
-			report.Counted(handles, "connection"), report.Comma(few), report.Counted(meta.NextWorkerID, "worker ID"), f.namespace)
+		p.Text("server %s; %s on %s; %s start and all close at once, and %s at a time in the rolling restart; %s given out in namespace %s", version,
+			report.Counted(f.n, "lease"), report.Counted(handles, "connection"), report.Comma(atOnce), report.Comma(few), report.Counted(meta.NextWorkerID, "worker ID"), f.namespace)
 		p.Table(f.table)
 		for _, line := range f.lines {
 			p.Text("%s", line)

@@ -143,16 +143,16 @@ func TestFleetStartsRenewsAndCloses(t *testing.T) {
 		start     func(testing.TB, ...string) *testserver.Server
 		arg, want string
 	}{
-		{testserver.MySQL, "--max-connections=151", "20 leases on 20 connections; 16 at a time"},
-		{testserver.MySQL, "--max-connections=14", "20 leases on 4 connections; 16 at a time"},
-		{testserver.PostgreSQL, "-cmax_connections=40", "20 leases on 20 connections; 16 at a time"},
+		{testserver.MySQL, "--max-connections=151", "20 leases on 20 connections; 20 start and all close at once, and 16 at a time"},
+		{testserver.MySQL, "--max-connections=14", "20 leases on 4 connections; 20 start and all close at once, and 16 at a time"},
+		{testserver.PostgreSQL, "-cmax_connections=40", "20 leases on 20 connections; 20 start and all close at once, and 16 at a time"},
 	} {
 		server, want := row.start(t, row.arg), row.want
 		r := execute(t, nil, "fleet", "-n=20", "-for=3s", "-window=4s", "-create", "-dsn="+server.DSN())
 		if r.status != 0 || r.stderr != "" || !strings.Contains(r.stdout, want) {
 			t.Fatalf("status %d, stderr %q, want %q in\n%s", r.status, r.stderr, want, r.stdout)
 		}
-		starts := map[string]string{"all start at once": "20", "steady": "0", "rolling restart": "20", "all close at once": "0"}
+		starts := map[string]string{"start": "20", "steady": "0", "rolling restart": "20", "close": "0"}
 		for line := range strings.Lines(r.stdout) {
 			cells := regexp.MustCompile(`  +`).Split(strings.TrimSpace(line), -1)
 			if len(cells) < 12 || cells[0] == "phase" {

@@ -13,9 +13,11 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// A generator that bridges a minute without DynamoDB.
+var cfg aws.Config
+
+// A generator that bridges a minute without DynamoDB. Its cfg is the result of
+// config.LoadDefaultConfig in github.com/aws/aws-sdk-go-v2/config.
 func ExampleLeaseStore() {
-	var cfg aws.Config // of config.LoadDefaultConfig in github.com/aws/aws-sdk-go-v2/config
 	client := dynamodb.NewFromConfig(cfg)
 	leases := dynamoassigner.LeaseStore(client, "uidring", "orders", dynamoassigner.Config{})
 	numbers := assigner.Leased(leases, assigner.LeaseConfig{Window: time.Minute})

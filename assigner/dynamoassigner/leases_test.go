@@ -11,12 +11,19 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/dynamoassigner"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 func TestConformance(t *testing.T) {
 	open := namespaces(serve(t))
 	assignertest.RunStore(t, open)
 	assignertest.RunFaults(t, open)
+}
+
+func TestExample(t *testing.T) {
+	url := serve(t).DSN()
+	cfg = aws.Config{Region: "eu-central-1", BaseEndpoint: &url, Credentials: anybody}
+	testkit.Example(t, ExampleLeaseStore)
 }
 
 func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {

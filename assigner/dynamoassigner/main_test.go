@@ -20,15 +20,18 @@ import (
 
 const table = "uidring"
 
+// anybody has the credentials for a server without accounts.
+var anybody = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+	return aws.Credentials{AccessKeyID: "any", SecretAccessKey: "any"}, nil
+})
+
 // connect returns a client of a server without accounts.
 func connect(url string, change ...func(*dynamodb.Options)) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region:       "eu-central-1",
 		BaseEndpoint: &url,
-		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "any", SecretAccessKey: "any"}, nil
-		}),
-		Retryer: retry.AddWithMaxBackoffDelay(retry.NewStandard(), 20*time.Millisecond),
+		Credentials:  anybody,
+		Retryer:      retry.AddWithMaxBackoffDelay(retry.NewStandard(), 20*time.Millisecond),
 	}, change...)
 }
 

@@ -75,7 +75,8 @@ func TestConformance(t *testing.T) {
 }
 
 func TestExample(t *testing.T) {
-	testkit.Example(t, "IDS_ETCD", testserver.Etcd(t).DSN(), ExampleLeaseStore)
+	t.Setenv("IDS_ETCD", testserver.Etcd(t).DSN())
+	testkit.Example(t, ExampleLeaseStore)
 }
 
 // A page has 1,000 rows.

@@ -10,9 +10,12 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// A generator in a pod of a Deployment.
+// A test replaces inCluster, since it runs in no pod.
+var inCluster = k8sassigner.InCluster
+
+// A generator in a pod of a Deployment. Its inCluster is [k8sassigner.InCluster].
 func ExampleLeaseStore() {
-	cluster, err := k8sassigner.InCluster()
+	cluster, err := inCluster()
 	if err != nil {
 		log.Fatal(err)
 	}

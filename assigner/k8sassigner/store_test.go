@@ -47,6 +47,10 @@ func TestStore(t *testing.T) {
 		"RenewalTakesFourRequests":    renewalTakesFourRequests,
 		"DeletedRowIsNotCreatedAgain": deletedRowIsNotCreatedAgain,
 		"RestoredObjects":             restoredObjectsAreQuarantined,
+		"Example": func(t *testing.T, k *kubernetes) {
+			inCluster = func() (k8sassigner.Cluster, error) { return k.cluster(t), nil }
+			testkit.Example(t, ExampleLeaseStore)
+		},
 	} {
 		t.Run(name, func(t *testing.T) { test(t, k) })
 	}

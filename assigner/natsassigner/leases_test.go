@@ -52,7 +52,8 @@ func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
 
 func TestExample(t *testing.T) {
 	server, _ := serve(t, 3)
-	testkit.Example(t, "IDS_NATS", server.DSN(), ExampleLeaseStore)
+	t.Setenv("IDS_NATS", server.DSN())
+	testkit.Example(t, ExampleLeaseStore)
 }
 
 func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {

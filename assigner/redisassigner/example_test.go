@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -17,7 +18,10 @@ import (
 // A start waits out a quarantine of Window and MaxSkew, here 25 seconds: the context has to last
 // longer.
 func ExampleLeaseStore() {
-	client := redis.NewClient(&redis.Options{Addr: "redis.example.org:6379", ContextTimeoutEnabled: true})
+	client := redis.NewClient(&redis.Options{
+		Addr:                  os.Getenv("IDS_REDIS"), // such as redis.example.org:6379
+		ContextTimeoutEnabled: true,
+	})
 	defer client.Close()
 	numbers := assigner.Leased(redisassigner.LeaseStore(client, "orders", redisassigner.Config{}), assigner.LeaseConfig{
 		Window:  20 * time.Second,

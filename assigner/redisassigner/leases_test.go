@@ -20,6 +20,11 @@ func TestConformance(t *testing.T) {
 }
 
 // The client sends a call again when its connection ends, unless MaxRetries keeps it from that.
+func TestExample(t *testing.T) {
+	t.Setenv("IDS_REDIS", testserver.Redis(t).Addr())
+	testkit.Example(t, ExampleLeaseStore)
+}
+
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, retries := range []int{3, -1} {

@@ -304,5 +304,6 @@ func mySQL(t *testing.T) storetest.Database {
 }
 
 func TestExample(t *testing.T) {
-	testkit.Example(t, "IDS_DSN", testserver.MySQL(t).DSN(), ExampleLeased)
+	t.Setenv("IDS_DSN", testserver.MySQL(t).DSN())
+	testkit.Example(t, ExampleLeased)
 }

@@ -22,7 +22,8 @@ func TestConformance(t *testing.T) {
 }
 
 func TestExample(t *testing.T) {
-	testkit.Example(t, "IDS_ZK", testserver.ZooKeeper(t).Addr(), ExampleLeaseStore)
+	t.Setenv("IDS_ZK", testserver.ZooKeeper(t).Addr())
+	testkit.Example(t, ExampleLeaseStore)
 }
 
 func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {

@@ -38,10 +38,9 @@ func Close[C io.Closer](t testing.TB, c C, err error) C {
 	return c
 }
 
-// Example runs an example with an environment variable. It wants an ID and no error as its output.
-func Example(t *testing.T, variable, value string, example func()) {
+// Example runs an example, and wants an ID and no error as its output.
+func Example(t *testing.T, example func()) {
 	t.Helper()
-	t.Setenv(variable, value)
 	r, w, err := os.Pipe()
 	Must(t, err)
 	stdout := os.Stdout
