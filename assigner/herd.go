@@ -15,13 +15,9 @@ import (
 // that start at once beside eight busy ones on MySQL make five times the statements, and some miss
 // StartTimeout.
 
-// spares is the number of rows that a claim creates for others after it has lost one: as many as
-// the namespace has, within these bounds. Processes that start at once use them up, and otherwise
-// later starts do.
-const (
-	fewestSpares = 128
-	mostSpares   = 512
-)
+// spares is the number of rows that a claim creates for others after it has lost one. Processes
+// that start at once use them up, and otherwise later starts do.
+const spares = 128
 
 // patience is how often a claim loses new worker IDs while no other process moves the counter,
 // before it counts them for their creator, which may have ended.
@@ -47,8 +43,7 @@ func (c *claim) createSpares(first int64) int64 {
 	if c.raced == 0 || first > c.domain.MaxWorkerID() {
 		return 0
 	}
-	spares := min(max(first-c.cfg.FirstWorkerID, fewestSpares), mostSpares, c.domain.MaxWorkerID()-first+1)
-	rows := make([]leasestore.Row, spares)
+	rows := make([]leasestore.Row, min(spares, c.domain.MaxWorkerID()-first+1))
 	for i := range rows {
 		rows[i] = leasestore.Row{WorkerID: first + int64(i), Version: 1, Fence: c.found(leasestore.Row{}), Identity: term(c.meta)}
 	}
