@@ -35,19 +35,20 @@ type job struct {
 }
 
 func jobCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
-	j := &job{flags: flags, layout: bitsalloc.Default()}
+	j := &job{flags: flags}
 	flags.StringVar(&j.dsn, "dsn", "", "MySQL or MariaDB with the table WORKER_NODE, as `USER:PASSWORD@tcp(HOST:PORT)/DATABASE`;\neach start uses up a worker ID and ties the table to the layout: use a separate database\n(default SQLite in a temporary folder)")
 	flags.BoolVar(&j.create, "create", false, "create the missing tables of that database")
-	flags.Func("layout", "default, recommended, baidu, snowflake, javascript, or widths such as `41/0/10/12@1ms`", func(text string) (err error) {
-		j.layout, err = bitsalloc.ParseLayout(text)
-		return err
-	})
+	layoutFlag(flags, &j.layout, bitsalloc.Default())
 	flags.IntVar(&j.boost, "boost-power", 3, "the ring holds 2^`N` blocks of 2^sequence IDs")
 	flags.IntVar(&j.padding, "padding-factor", 50, "`percentage` left in the ring that wakes the padding goroutine, 1 to 99")
 	flags.IntVar(&j.goroutines, "goroutines", runtime.GOMAXPROCS(0), "goroutines that take IDs, from 1")
 	flags.DurationVar(&j.duration, "duration", 3*time.Second, "time to measure, baselines included")
 	flags.Int64Var(&j.check, "check", 100_000_000, "`IDs` to take and check afterwards; 0: none")
 	return j.run
+}
+
+func layoutFlag(flags *flag.FlagSet, layout *bitsalloc.Layout, preset bitsalloc.Layout) {
+	flags.TextVar(layout, "layout", preset, "default, recommended, baidu, snowflake, javascript, or widths such as `41/0/10/12@1ms`")
 }
 
 func (j *job) run(ctx context.Context, w io.Writer) (err error) {
@@ -158,8 +159,18 @@ func (j *job) printThroughput(p *report.Page, all []*event, before cached.Stats)
 	if note := starved(rows); note != "" {
 		p.Text("%s", note)
 	}
+	pads := s.InlinePads - before.InlinePads
 	p.Text("ring:      %s IDs issued, %s padding passes, %s blocks put by callers, ID time now %v ahead of the clock",
-		report.Comma(s.Issued-before.Issued), report.Comma(s.PaddingPasses-before.PaddingPasses), report.Comma(s.InlinePads-before.InlinePads), s.Ahead.Round(time.Second))
+		report.Comma(s.Issued-before.Issued), report.Comma(s.PaddingPasses-before.PaddingPasses), report.Comma(pads), s.Ahead.Round(time.Second))
+	verdict := "good"
+	if pads > 0 {
+		verdict = "not good: each is a slow call; go run ./bench tune finds a ring for your load"
+	}
+	p.Text("           blocks put by callers: %s\n           ahead: bad only if it stays. After a burst it falls, if callers take less than %s IDs in %v on average",
+		verdict, report.Comma(int64(1)<<j.layout.SequenceBits), j.layout.Unit)
+	if wide := bitsalloc.Recommended(); j.layout.SequenceBits < wide.SequenceBits {
+		p.Text("           this layout has few IDs in a unit. On the recommended one: go run ./bench -layout recommended")
+	}
 }
 
 func (j *job) printTimes(p *report.Page, times []time.Duration) {

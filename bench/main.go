@@ -3,6 +3,7 @@
 //
 //	go run ./bench            # from the root of the repository: SQLite in a temporary folder
 //	go run ./bench -h         # flags
+//	go run ./bench tune       # your load with other BoostPowers and PaddingFactors
 //	go run ./bench compare    # beside other libraries
 //	go run ./bench fleet      # holds a thousand leases, and prints the load of the database
 //	go run ./bench soak       # takes 10^9 IDs in all ways and counts each
@@ -38,7 +39,7 @@ func run(args []string, stdout, stderr io.Writer) (status int) {
 
 	name := "bench"
 	var commands = map[string]func(flags *flag.FlagSet) func(context.Context, io.Writer) error{
-		"bench": jobCommand, "bench compare": compareCommand, "bench fleet": fleetCommand, "bench soak": soakCommand, "bench report": reportCommand,
+		"bench": jobCommand, "bench tune": tuneCommand, "bench compare": compareCommand, "bench fleet": fleetCommand, "bench soak": soakCommand, "bench report": reportCommand,
 	}
 	if len(args) > 0 && commands["bench "+args[0]] != nil {
 		name, args = "bench "+args[0], args[1:]
@@ -46,7 +47,7 @@ func run(args []string, stdout, stderr io.Writer) (status int) {
 	flags := flag.NewFlagSet(name, flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		fmt.Fprintln(stderr, "usage: bench [compare | fleet | soak | report] [flags]; flags of", name+":")
+		fmt.Fprintln(stderr, "usage: bench [tune | compare | fleet | soak | report] [flags]; flags of", name+":")
 		flags.PrintDefaults()
 	}
 	execute := commands[name](flags)
@@ -55,7 +56,7 @@ func run(args []string, stdout, stderr io.Writer) (status int) {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err == nil && flags.NArg() > 0:
-		fmt.Fprintf(stderr, "bench: argument %q, allowed: compare, fleet, soak, report, or none, then flags; see %s -h\n", flags.Arg(0), name)
+		fmt.Fprintf(stderr, "bench: argument %q, allowed: tune, compare, fleet, soak, report, or none, then flags; see %s -h\n", flags.Arg(0), name)
 		return 2
 	case err != nil:
 		return 2

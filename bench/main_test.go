@@ -63,6 +63,8 @@ func TestJobMeasuresChecksAndCleansUp(t *testing.T) {
 		want string
 	}{
 		{"", "ring:      65,536 IDs in 2^3 blocks, layout 28/5/17/13@1s, padding at 50 %"},
+		{"-layout recommended", "-layout=31/0/12/20@1s\n"},
+		{"", "less than 8,192 IDs in 1s on average\n\n           this layout has few IDs in a unit. On the recommended one: go run ./bench -layout recommended"},
 		{"-goroutines=3 -boost-power=1 -padding-factor=1 -layout=31/0/10/12@60s", "ring:      8,192 IDs in 2^1 blocks, layout 31/0/10/12@1m0s, padding at 1 %"},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
@@ -85,14 +87,18 @@ func TestProgramRefusesWithAStatus(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"-h", 0, "usage: bench [compare | fleet | soak | report]"},
+		{"-h", 0, "usage: bench [tune | compare | fleet | soak | report]"},
 		{"-tail", 2, "flag provided but not defined: -tail"},
-		{"tail", 2, `argument "tail", allowed: compare, fleet, soak, report, or none`},
+		{"tail", 2, `argument "tail", allowed: tune, compare, fleet, soak, report, or none`},
 		{"-layout=1/2", 2, "layout"},
 		{"-boost-power=99", 1, "BoostPower 99"},
 		{"-layout=20/0/10/12", 1, "uidring: the delta field is used up"},
 		{"-layout=30/0/0/33", 1, "worker IDs exhausted"},
 		{"-goroutines=0", 1, "-goroutines 0"},
+		{"tune -burst=5", 2, `burst "5", allowed: up to 1000000000 IDs and a time`},
+		{"tune -plot=missing/tune.svg", 1, "missing/tune.svg"},
+		{"tune -rate=0", 1, "-rate 0"},
+		{"tune -on-empty=wait", 1, `-on-empty "wait"; allowed: inline, reject`},
 		{"compare -rounds=0", 1, "-rounds 0"},
 		{"fleet", 1, "and a -dsn"},
 	} {

@@ -1,4 +1,4 @@
-// Package chart draws the picture of the benchmark report as SVG: on an opaque white ground with a
+// Package chart draws the pictures of bench as SVG: on an opaque white ground with a
 // border, so that it looks the same on a light page and on a dark one.
 package chart
 
@@ -78,7 +78,7 @@ func (f Figure) SVG() string {
 			s.bar(x, 76, 20, 12, k.Style)
 		}
 		s.text(x+30, 86.5, "", k.Text)
-		x += 48 + 6.8*float64(len(k.Text))
+		x += 54 + 6.8*float64(len(k.Text))
 	}
 	f.plot(&s, bottom)
 	for i, line := range f.Caption {

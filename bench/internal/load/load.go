@@ -121,3 +121,34 @@ func Sample(ctx context.Context, goroutines int, src Source, d time.Duration) ([
 	slices.Sort(all)
 	return all, err
 }
+
+// Pace makes calls from many goroutines, spread evenly over d, and times one in every calls. A
+// goroutine that wakes late makes the calls that are due at once. Pace returns the times, sorted;
+// each includes reading the clock. It stops at the first error.
+func Pace(ctx context.Context, goroutines, calls, every int, d time.Duration, call func() error) ([]time.Duration, error) {
+	lists := make([][]time.Duration, goroutines)
+	began := time.Now()
+	_, err := Race(ctx, goroutines, 0, func(i int, stop *atomic.Bool) error {
+		own := (calls + i) / goroutines // the sum over all goroutines is calls
+		step := float64(d) / float64(max(own, 1))
+		times := make([]time.Duration, 0, own/every+1)
+		for done := 0; done < own && !stop.Load(); done += every {
+			due := float64(done) + float64(i)/float64(goroutines) // out of step with the others
+			time.Sleep(time.Duration(due*step) - time.Since(began))
+			before := time.Now()
+			err := call()
+			times = append(times, time.Since(before))
+			for range min(every, own-done) - 1 {
+				err = cmp.Or(err, call())
+			}
+			if err != nil {
+				return err
+			}
+		}
+		lists[i] = times
+		return nil
+	})
+	all := slices.Concat(lists...)
+	slices.Sort(all)
+	return all, err
+}

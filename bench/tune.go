@@ -1,0 +1,273 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/bench/internal/contestants"
+	"github.com/uidring/uidring/bench/internal/load"
+	"github.com/uidring/uidring/bench/internal/report"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/cached"
+)
+
+// tuneRounds is the number of laps of each setting.
+const tuneRounds = 7
+
+// mostIDs is the largest -rate and -burst. No machine is faster.
+const mostIDs = 1_000_000_000
+
+// A tuning measures a load with several settings of the ring.
+type tuning struct {
+	facts      report.Facts
+	rate       int
+	burst      burst
+	layout     bitsalloc.Layout
+	goroutines int
+	onEmpty    string
+	lap        time.Duration
+	plot       string
+	progress   io.Writer
+
+	opened   int        // generators
+	settings []*setting // the first is the default
+	flatOut  []*event
+}
+
+// policies are the values of -on-empty.
+var policies = map[string]cached.EmptyPolicy{"inline": cached.PadInline, "reject": cached.Reject}
+
+// A burst is a number of IDs that are taken within a time, beside nothing else.
+type burst struct {
+	ids    int
+	within time.Duration
+}
+
+// MarshalText implements [encoding.TextMarshaler].
+func (b burst) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%d/%v", b.ids, b.within), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (b *burst) UnmarshalText(text []byte) error {
+	ids, within, _ := strings.Cut(string(text), "/")
+	var err error
+	if b.ids, err = strconv.Atoi(ids); err == nil && b.ids > 0 {
+		b.within, err = time.ParseDuration(within)
+	}
+	if err != nil || b.ids < 0 || b.ids > mostIDs || b.ids > 0 && b.within <= 0 {
+		return fmt.Errorf("burst %q, allowed: up to %d IDs and a time such as 2000000/100ms, or 0", text, mostIDs)
+	}
+	return nil
+}
+
+// A setting is a pair of BoostPower and PaddingFactor with its laps.
+type setting struct {
+	boost, padding int
+	interval       time.Duration
+	steady, burst  phase
+	idle, after    []float64 // nanoseconds ahead of the clock, after New and after the laps
+	heap           uint64    // bytes of a generator
+}
+
+// A phase has a figure of each lap.
+type phase struct {
+	pads, rejected    []float64 // per million calls
+	p999, p9999, most []float64 // nanoseconds of a call; 0: too few calls
+}
+
+func tuneCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
+	t := &tuning{progress: flags.Output()}
+	flags.IntVar(&t.rate, "rate", 300_000, "`IDs` a second of the steady load, from 1")
+	flags.TextVar(&t.burst, "burst", burst{2_000_000, 100 * time.Millisecond}, "`IDs/time` of a burst after it; 0: none")
+	layoutFlag(flags, &t.layout, bitsalloc.Recommended())
+	flags.IntVar(&t.goroutines, "goroutines", 8, "goroutines that take IDs, from 1")
+	flags.StringVar(&t.onEmpty, "on-empty", "inline", "inline or reject: the `policy` for an empty ring")
+	flags.DurationVar(&t.lap, "lap", 600*time.Millisecond, "time of the steady load in a lap; a setting has "+strconv.Itoa(tuneRounds)+" laps")
+	flags.StringVar(&t.plot, "plot", "", "draw the calls of each pair into this `file`, as SVG")
+	return func(ctx context.Context, w io.Writer) error {
+		t.facts = report.NewFacts(commandLine(flags))
+		if err := t.run(ctx); err != nil {
+			return err
+		}
+		if t.plot != "" {
+			if err := os.WriteFile(t.plot, []byte(t.figure().SVG()), 0o644); err != nil {
+				return err
+			}
+		}
+		return show(w, t.print)
+	}
+}
+
+func (t *tuning) run(ctx context.Context) error {
+	if t.rate < 1 || t.rate > mostIDs || t.goroutines < 1 || t.lap <= 0 {
+		return fmt.Errorf("-rate %d, -goroutines %d, -lap %v; allowed: 1 to %d, at least 1, at least 1ns", t.rate, t.goroutines, t.lap, mostIDs)
+	}
+	if _, ok := policies[t.onEmpty]; !ok {
+		return fmt.Errorf("-on-empty %q; allowed: inline, reject", t.onEmpty)
+	}
+	if t.plot != "" { // before a minute of measurement depends on it
+		if err := os.WriteFile(t.plot, nil, 0o644); err != nil {
+			return err
+		}
+	}
+	t.settings = []*setting{{boost: 3, padding: 50}}
+	for _, boost := range []int{1, 3, 5, 8} {
+		for _, padding := range []int{50, 10, 90} {
+			if boost != 3 || padding != 50 {
+				t.settings = append(t.settings, &setting{boost: boost, padding: padding})
+			}
+		}
+	}
+	t.settings = append(t.settings, &setting{boost: 3, padding: 50, interval: 10 * time.Millisecond})
+	for _, s := range slices.Concat(t.settings[:1], t.settings) { // the first one allocates for all
+		if err := t.weigh(s); err != nil {
+			return err
+		}
+	}
+	began := time.Now()
+	for round := range tuneRounds {
+		for i, at := range rand.Perm(len(t.settings)) {
+			if err := t.settings[at].measure(ctx, t); err != nil {
+				return err
+			}
+			laps := round*len(t.settings) + i + 1
+			left := time.Since(began) * time.Duration(tuneRounds*len(t.settings)-laps) / time.Duration(laps)
+			fmt.Fprintf(t.progress, "\rround %d of %d, lap %d of %d, %v left ", round+1, tuneRounds, i+1, len(t.settings), left.Round(time.Second))
+		}
+	}
+	t.flatOut = t.sweep()
+	fmt.Fprintf(t.progress, "\r%-60s", fmt.Sprintf("throughput: %d laps of %v", tuneRounds*len(t.flatOut), t.lap/6))
+	err := hold(ctx, t.flatOut, tuneRounds, t.lap/6)
+	fmt.Fprintf(t.progress, "\r%60s\r", "")
+	return err
+}
+
+// config returns the Config of a generator. Its IDs are not kept. Each has an epoch of its own: a
+// worker ID that comes back in a process begins above its last delta instead of at the clock.
+func (t *tuning) config(boost, padding int) cached.Config {
+	t.opened++
+	return cached.Config{
+		Layout: t.layout, Epoch: bitsalloc.DefaultEpoch().Add(time.Duration(t.opened) * time.Millisecond),
+		Assigner: assigner.Static(0), AllowReuse: true, BoostPower: boost, PaddingFactor: padding,
+	}
+}
+
+func (t *tuning) open(ctx context.Context, s *setting) (*cached.Generator, error) {
+	cfg := t.config(s.boost, s.padding)
+	cfg.OnEmpty, cfg.ScheduleInterval = policies[t.onEmpty], s.interval
+	return cached.NewContext(ctx, cfg)
+}
+
+// weigh measures the memory of a generator.
+func (t *tuning) weigh(s *setting) error {
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	g, err := t.open(context.Background(), s)
+	if err != nil {
+		return err
+	}
+	if after := heap(); after > before {
+		s.heap = after - before
+	}
+	return g.Close()
+}
+
+// measure runs a lap: the steady load, and then the burst.
+func (s *setting) measure(ctx context.Context, t *tuning) (err error) {
+	g, err := t.open(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, g.Close()) }()
+	s.idle = append(s.idle, float64(g.Stats().Ahead))
+	calls := max(int(float64(t.rate)*t.lap.Seconds()), 1)
+	if err := s.steady.measure(ctx, g, t.goroutines, calls, t.lap); err != nil {
+		return err
+	}
+	if t.burst.ids > 0 {
+		err = s.burst.measure(ctx, g, t.goroutines, t.burst.ids, t.burst.within)
+	}
+	s.after = append(s.after, float64(g.Stats().Ahead))
+	return err
+}
+
+func (p *phase) measure(ctx context.Context, g *cached.Generator, goroutines, calls int, d time.Duration) error {
+	every := 1
+	if float64(calls)/d.Seconds() > 1e6 {
+		every = 32 // timing each call would slow them down
+	}
+	before := g.Stats()
+	times, err := load.Pace(ctx, goroutines, calls, every, d, func() error {
+		if _, err := g.Next(); !errors.Is(err, cached.ErrEmpty) { // RejectedTakes counts it
+			return err
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	after := g.Stats()
+	million := float64(calls) / 1e6
+	p.pads = append(p.pads, float64(after.InlinePads-before.InlinePads)/million)
+	p.rejected = append(p.rejected, float64(after.RejectedTakes-before.RejectedTakes)/million)
+	slowest := func(share float64) float64 { // the fastest of the slowest calls
+		n := int(share * float64(len(times)))
+		if n == 0 {
+			return 0
+		}
+		return float64(times[len(times)-n])
+	}
+	p.p999, p.p9999, p.most = append(p.p999, slowest(1e-3)), append(p.p9999, slowest(1e-4)), append(p.most, float64(times[len(times)-1]))
+	return nil
+}
+
+// sweep returns the events of the throughput: one setting varies, and the others are the defaults.
+func (t *tuning) sweep() (all []*event) {
+	add := func(name string, goroutines, boost, padding int, bits uint8) {
+		config := func() cached.Config {
+			cfg := t.config(boost, padding)
+			cfg.Layout.DeltaBits += cfg.Layout.SequenceBits - bits
+			cfg.Layout.SequenceBits = bits
+			return cfg
+		}
+		if config().Validate() != nil {
+			return // a layout that has no IDs left
+		}
+		all = append(all, &event{goroutines: goroutines, contestant: contestants.Contestant{Name: name, Open: func(ctx context.Context, _ int64) (load.Source, error) {
+			g, err := cached.NewContext(ctx, config())
+			if err != nil {
+				return load.Source{}, err
+			}
+			return contestants.Next(g), nil
+		}}})
+	}
+	own := t.layout.SequenceBits
+	for boost := 1; boost <= 8; boost++ {
+		add(fmt.Sprint("BoostPower ", boost), t.goroutines, boost, 50, own)
+	}
+	for _, padding := range []int{10, 25, 50, 75, 90} {
+		add(fmt.Sprint("PaddingFactor ", padding), t.goroutines, 3, padding, own)
+	}
+	for _, n := range []int{1, 2, 4, 8, 32} {
+		add(report.Goroutines(n), n, 3, 50, own)
+	}
+	for _, bits := range []uint8{10, 12, 13, 16, 20, 22} {
+		add(fmt.Sprint(bits, " sequence bits"), t.goroutines, 3, 50, bits)
+	}
+	return all
+}
