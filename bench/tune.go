@@ -25,6 +25,9 @@ import (
 // tuneRounds is the number of laps of each setting.
 const tuneRounds = 7
 
+// bursts is the number of bursts in a lap. By chance a single one may find the ring full.
+const bursts = 3
+
 // mostIDs is the largest -rate and -burst. No machine is faster.
 const mostIDs = 1_000_000_000
 
@@ -88,11 +91,11 @@ type phase struct {
 func tuneCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
 	t := &tuning{progress: flags.Output()}
 	flags.IntVar(&t.rate, "rate", 300_000, "`IDs` a second of the steady load, from 1")
-	flags.TextVar(&t.burst, "burst", burst{2_000_000, 100 * time.Millisecond}, "`IDs/time` of a burst after it; 0: none")
+	flags.TextVar(&t.burst, "burst", burst{2_000_000, 100 * time.Millisecond}, fmt.Sprintf("`IDs/time` of each of %d bursts after it; 0: none", bursts))
 	layoutFlag(flags, &t.layout, bitsalloc.Recommended())
 	flags.IntVar(&t.goroutines, "goroutines", 8, "goroutines that take IDs, from 1")
 	flags.StringVar(&t.onEmpty, "on-empty", "inline", "inline or reject: the `policy` for an empty ring")
-	flags.DurationVar(&t.lap, "lap", 600*time.Millisecond, "time of the steady load in a lap; a setting has "+strconv.Itoa(tuneRounds)+" laps")
+	flags.DurationVar(&t.lap, "lap", 400*time.Millisecond, "time of the steady load in a lap; a setting has "+strconv.Itoa(tuneRounds)+" laps")
 	flags.StringVar(&t.plot, "plot", "", "draw the calls of each pair into this `file`, as SVG")
 	return func(ctx context.Context, w io.Writer) error {
 		t.facts = report.NewFacts(commandLine(flags))
@@ -187,7 +190,7 @@ func (t *tuning) weigh(s *setting) error {
 	return g.Close()
 }
 
-// measure runs a lap: the steady load, and then the burst.
+// measure runs a lap: the steady load, and then the bursts.
 func (s *setting) measure(ctx context.Context, t *tuning) (err error) {
 	g, err := t.open(ctx, s)
 	if err != nil {
@@ -196,33 +199,39 @@ func (s *setting) measure(ctx context.Context, t *tuning) (err error) {
 	defer func() { err = errors.Join(err, g.Close()) }()
 	s.idle = append(s.idle, float64(g.Stats().Ahead))
 	calls := max(int(float64(t.rate)*t.lap.Seconds()), 1)
-	if err := s.steady.measure(ctx, g, t.goroutines, calls, t.lap); err != nil {
+	if err := s.steady.measure(ctx, g, t.goroutines, 1, calls, t.lap); err != nil {
 		return err
 	}
 	if t.burst.ids > 0 {
-		err = s.burst.measure(ctx, g, t.goroutines, t.burst.ids, t.burst.within)
+		err = s.burst.measure(ctx, g, t.goroutines, bursts, t.burst.ids, t.burst.within)
 	}
 	s.after = append(s.after, float64(g.Stats().Ahead))
 	return err
 }
 
-func (p *phase) measure(ctx context.Context, g *cached.Generator, goroutines, calls int, d time.Duration) error {
+func (p *phase) measure(ctx context.Context, g *cached.Generator, goroutines, repeat, calls int, d time.Duration) error {
 	every := 1
 	if float64(calls)/d.Seconds() > 1e6 {
 		every = 32 // timing each call would slow them down
 	}
 	before := g.Stats()
-	times, err := load.Pace(ctx, goroutines, calls, every, d, func() error {
-		if _, err := g.Next(); !errors.Is(err, cached.ErrEmpty) { // RejectedTakes counts it
+	var times []time.Duration
+	for range repeat {
+		time.Sleep(10 * time.Millisecond) // the ring fills up
+		more, err := load.Pace(ctx, goroutines, calls, every, d, func() error {
+			if _, err := g.Next(); !errors.Is(err, cached.ErrEmpty) { // RejectedTakes counts it
+				return err
+			}
+			return nil
+		})
+		if err != nil {
 			return err
 		}
-		return nil
-	})
-	if err != nil {
-		return err
+		times = append(times, more...)
 	}
+	slices.Sort(times)
 	after := g.Stats()
-	million := float64(calls) / 1e6
+	million := float64(repeat*calls) / 1e6
 	p.pads = append(p.pads, float64(after.InlinePads-before.InlinePads)/million)
 	p.rejected = append(p.rejected, float64(after.RejectedTakes-before.RejectedTakes)/million)
 	slowest := func(share float64) float64 { // the fastest of the slowest calls

@@ -28,7 +28,7 @@ func TestTuneRecommendsOnlyMeasuredDifferences(t *testing.T) {
 		{"by a tenth", []*setting{lap(3, zero, slow), lap(5, zero, []float64{88, 89, 89})}, "Keep the defaults: "},
 		{"slower", []*setting{lap(3, zero, slow), lap(1, zero, []float64{200, 210, 220})}, "Keep the defaults: "},
 		{"faster", []*setting{lap(3, zero, slow), lap(5, zero, []float64{10, 20, 30})},
-			"BoostPower 5, PaddingFactor 50: p99.99 in the burst: 20.0 ns (10.0 ns to 30.0 ns), 100 ns (90.0 ns to 110 ns) with the defaults. Price: an idle process is 32s ahead of the clock instead of 8s."},
+			"BoostPower 5, PaddingFactor 50: p99.99 in bursts: 20.0 ns (10.0 ns to 30.0 ns), 100 ns (90.0 ns to 110 ns) with the defaults. Price: an idle process is 32s ahead of the clock instead of 8s."},
 		{"the smaller of two alike", []*setting{lap(3, zero, slow), lap(5, zero, []float64{10, 20, 30}), lap(8, zero, []float64{9, 19, 29})}, "BoostPower 5,"},
 		{"the better of two", []*setting{lap(3, zero, slow), lap(5, zero, []float64{40, 50, 60}), lap(8, zero, []float64{9, 19, 29})}, "BoostPower 8,"},
 		{"errors outweigh slow calls", []*setting{lap(3, slow, slow), lap(5, slow, []float64{1, 1, 1}), lap(8, zero, slow)}, "BoostPower 8, PaddingFactor 50: rejected takes"},
@@ -49,7 +49,7 @@ func TestTuneRuns(t *testing.T) {
 	plot := filepath.Join(t.TempDir(), "tune.svg")
 	for _, tt := range []struct{ args, want string }{
 		{"-rate=1000 -burst=0 -lap=10ms", "1,000 IDs a second, and an idle process\n"},
-		{"-burst=20000/1ms -layout=default -on-empty=reject -lap=10ms -plot=" + plot, "burst of 20,000 IDs in 1ms\n"},
+		{"-burst=20000/1ms -layout=default -on-empty=reject -lap=10ms -plot=" + plot, "bursts of 20,000 IDs in 1ms\n"},
 	} {
 		r := execute(t, nil, append([]string{"tune"}, strings.Fields(tt.args)...)...)
 		if r.status != 0 || !strings.Contains(r.stderr, "\rround 7 of 7, lap 13 of 13, 0s left") {

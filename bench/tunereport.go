@@ -66,7 +66,7 @@ func (t *tuning) criteria() []criterion {
 			func(s *setting) []float64 { laps, _ := get(s).slowest(); return laps }, report.Ns})
 	}
 	if t.burst.ids > 0 {
-		add("in the burst", func(s *setting) *phase { return &s.burst })
+		add("in bursts", func(s *setting) *phase { return &s.burst })
 	}
 	add("at the steady rate", func(s *setting) *phase { return &s.steady })
 	return append(errors, times...)
@@ -136,7 +136,7 @@ func (t *tuning) print(p *report.Page) {
 		return &s.steady, t.ahead(s.idle), fmt.Sprintf("%.1f KiB", float64(s.heap)/1024)
 	})
 	if t.burst.ids > 0 {
-		t.table(p, fmt.Sprintf("burst of %s IDs in %v", report.Comma(t.burst.ids), t.burst.within), head[:7], func(s *setting) (*phase, string, string) {
+		t.table(p, fmt.Sprintf("bursts of %s IDs in %v", report.Comma(t.burst.ids), t.burst.within), head[:7], func(s *setting) (*phase, string, string) {
 			return &s.burst, t.ahead(s.after), ""
 		})
 	}
@@ -195,7 +195,7 @@ func (t *tuning) advice() string {
 func (t *tuning) figure() chart.Figure {
 	main, other, load := func(s *setting) *phase { return &s.steady }, func(*setting) *phase { return nil }, report.Comma(t.rate)+" IDs a second"
 	if t.burst.ids > 0 {
-		main, other, load = func(s *setting) *phase { return &s.burst }, main, fmt.Sprintf("burst of %s IDs in %v", report.Comma(t.burst.ids), t.burst.within)
+		main, other, load = func(s *setting) *phase { return &s.burst }, main, fmt.Sprintf("bursts of %s IDs in %v", report.Comma(t.burst.ids), t.burst.within)
 	}
 	time := func(s *setting) float64 { laps, _ := main(s).slowest(); return report.Median(laps) }
 	_, name := main(t.settings[0]).slowest()
