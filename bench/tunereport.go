@@ -202,8 +202,8 @@ func (t *tuning) figure() chart.Figure {
 	best, _ := t.recommend()
 	same, apart, chosen := chart.Style{Color: "#8c8c8c", Hollow: true}, chart.Style{Color: "#0072b2"}, chart.Style{Color: "#d55e00"}
 	f := chart.Figure{
-		Title:    "Slow calls by BoostPower and PaddingFactor, and ID time ahead of an idle process",
-		Subtitle: fmt.Sprintf("%s, layout %v; medians of %d laps", load, t.layout, tuneRounds),
+		Title:    "Slow calls and ID time ahead, by BoostPower and PaddingFactor",
+		Subtitle: fmt.Sprintf("%s, layout %v; medians of %d laps; ahead: an idle process", load, t.layout, tuneRounds),
 		Scale:    name + " of single calls (logarithmic)",
 		Begin:    1, // left of all bars
 		Keys:     []chart.Key{{Text: "recommended", Style: chosen}, {Text: "differs from the defaults", Style: apart}, {Text: "no difference measured", Style: same}},
