@@ -58,7 +58,12 @@ type burst struct {
 }
 
 // MarshalText implements [encoding.TextMarshaler].
-func (b burst) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "%d/%v", b.ids, b.within), nil }
+func (b burst) MarshalText() ([]byte, error) {
+	if b.ids == 0 {
+		return []byte("0"), nil
+	}
+	return fmt.Appendf(nil, "%d/%v", b.ids, b.within), nil
+}
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (b *burst) UnmarshalText(text []byte) error {

@@ -48,8 +48,8 @@ func TestTuneRecommendsOnlyMeasuredDifferences(t *testing.T) {
 func TestTuneRuns(t *testing.T) {
 	plot := filepath.Join(t.TempDir(), "tune.svg")
 	for _, tt := range []struct{ args, want string }{
-		{"-rate=1000 -burst=0 -lap=10ms", "1,000 IDs a second, and an idle process\n"},
-		{"-burst=20000/1ms -layout=default -on-empty=reject -lap=10ms -plot=" + plot, "bursts of 20,000 IDs in 1ms\n"},
+		{"-rate=1000 -burst=0 -lap=1ms", "bench tune -burst=0 -lap=1ms -rate=1000\n"},
+		{"-burst=20000/1ms -layout=default -on-empty=reject -lap=1ms -plot=" + plot, "bursts of 20,000 IDs in 1ms\n"},
 	} {
 		r := execute(t, nil, append([]string{"tune"}, strings.Fields(tt.args)...)...)
 		if r.status != 0 || !strings.Contains(r.stderr, "\rround 7 of 7, lap 13 of 13, 0s left") {
