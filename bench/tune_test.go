@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/bench/internal/load"
 	"github.com/uidring/uidring/bitsalloc"
 )
 
@@ -33,11 +34,16 @@ func TestTuneRecommendsOnlyMeasuredDifferences(t *testing.T) {
 		{"the better of two", []*setting{lap(3, zero, slow), lap(5, zero, []float64{40, 50, 60}), lap(8, zero, []float64{9, 19, 29})}, "BoostPower 8,"},
 		{"errors outweigh slow calls", []*setting{lap(3, slow, slow), lap(5, slow, []float64{1, 1, 1}), lap(8, zero, slow)}, "BoostPower 8, PaddingFactor 50: rejected takes"},
 		{"errors in a lap", []*setting{lap(3, slow, slow), lap(5, []float64{0, 0, 7}, slow), lap(8, zero, slow)}, "BoostPower 8, PaddingFactor 50: rejected takes"},
+		{"busy", []*setting{lap(3, zero, slow)}, "Other programs used the machine: laps at full speed had 0.5 of 2 CPUs. Differences are harder to see.\nKeep"},
 		{"too narrow", []*setting{lap(3, zero, slow)}, "Choose more sequence bits: 300,000 IDs a 1s are 36.6 times 2^13, so"},
 	} {
 		tune := &tuning{rate: 1000, burst: burst{1, 1}, layout: bitsalloc.Default(), settings: tt.settings}
-		if tt.name == "too narrow" {
+		switch tt.name {
+		case "too narrow":
 			tune.rate = 300_000
+		case "busy":
+			tune.facts.GOMAXPROCS = 2
+			tune.flatOut = []*event{{goroutines: 2, laps: []load.Lap{{Wall: 2, CPU: 1}}}}
 		}
 		if got := tune.advice(); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)

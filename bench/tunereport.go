@@ -171,12 +171,29 @@ func (t *tuning) table(p *report.Page, title string, head []string, cells func(*
 	p.Table(table)
 }
 
-// advice returns the recommended setting with its reason, and a warning of a layout that is too
-// narrow for the load.
+// busy returns a line if other programs used the CPUs.
+func (t *tuning) busy() string {
+	var cpus []float64
+	for _, e := range t.flatOut {
+		for _, lap := range e.laps {
+			if e.goroutines >= t.facts.GOMAXPROCS && lap.CPU > 0 {
+				cpus = append(cpus, lap.CPUs())
+			}
+		}
+	}
+	if len(cpus) == 0 || report.Median(cpus) >= 0.8*float64(t.facts.GOMAXPROCS) {
+		return ""
+	}
+	return fmt.Sprintf("Other programs used the machine: laps at full speed had %.1f of %s. Differences are harder to see.\n",
+		report.Median(cpus), report.Counted(t.facts.GOMAXPROCS, "CPU"))
+}
+
+// advice returns the recommended setting with its reason, and warnings of a busy machine and of a
+// layout that is too narrow for the load.
 func (t *tuning) advice() string {
-	text := ""
+	text := t.busy()
 	if perUnit := float64(t.rate) * t.layout.Unit.Seconds(); perUnit > float64(int64(1)<<t.layout.SequenceBits) {
-		text = fmt.Sprintf("Choose more sequence bits: %s IDs a %v are %.1f times 2^%d, so ID time runs away from the clock with any ring.\n",
+		text += fmt.Sprintf("Choose more sequence bits: %s IDs a %v are %.1f times 2^%d, so ID time runs away from the clock with any ring.\n",
 			report.Comma(int64(perUnit)), t.layout.Unit, perUnit/float64(int64(1)<<t.layout.SequenceBits), t.layout.SequenceBits)
 	}
 	best, reason := t.recommend()
