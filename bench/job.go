@@ -160,17 +160,18 @@ func (j *job) printThroughput(p *report.Page, all []*event, before cached.Stats)
 		p.Text("%s", note)
 	}
 	pads := s.InlinePads - before.InlinePads
-	p.Text("ring:      %s IDs issued, %s padding passes, %s blocks put by callers, ID time now %v ahead of the clock",
+	fmt.Fprintf(p, "ring:      %s IDs issued, %s padding passes, %s blocks put by callers, ID time now %v ahead of the clock\n",
 		report.Comma(s.Issued-before.Issued), report.Comma(s.PaddingPasses-before.PaddingPasses), report.Comma(pads), s.Ahead.Round(time.Second))
 	verdict := "good"
 	if pads > 0 {
 		verdict = "not good: each is a slow call; go run ./bench tune finds a ring for your load"
 	}
-	p.Text("           blocks put by callers: %s\n           ahead: bad only if it stays. After a burst it falls, if callers take less than %s IDs in %v on average",
+	fmt.Fprintf(p, "blocks put by callers: %s\nahead: bad only if it stays. After a burst it falls, if callers take less than %s IDs in %v on average\n",
 		verdict, report.Comma(int64(1)<<j.layout.SequenceBits), j.layout.Unit)
 	if wide := bitsalloc.Recommended(); j.layout.SequenceBits < wide.SequenceBits {
-		p.Text("           this layout has few IDs in a unit. On the recommended one: go run ./bench -layout recommended")
+		fmt.Fprintln(p, "This layout has few IDs in a unit. On the recommended one: go run ./bench -layout recommended")
 	}
+	fmt.Fprintln(p)
 }
 
 func (j *job) printTimes(p *report.Page, times []time.Duration) {

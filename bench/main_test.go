@@ -64,7 +64,7 @@ func TestJobMeasuresChecksAndCleansUp(t *testing.T) {
 	}{
 		{"", "ring:      65,536 IDs in 2^3 blocks, layout 28/5/17/13@1s, padding at 50 %"},
 		{"-layout recommended", "-layout=31/0/12/20@1s\n"},
-		{"", "less than 8,192 IDs in 1s on average\n\n           this layout has few IDs in a unit. On the recommended one: go run ./bench -layout recommended"},
+		{"", "less than 8,192 IDs in 1s on average\nThis layout has few IDs in a unit. On the recommended one: go run ./bench -layout recommended"},
 		{"-goroutines=3 -boost-power=1 -padding-factor=1 -layout=31/0/10/12@60s", "ring:      8,192 IDs in 2^1 blocks, layout 31/0/10/12@1m0s, padding at 1 %"},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
