@@ -22,7 +22,7 @@ func TestConformance(t *testing.T) {
 
 func TestExample(t *testing.T) {
 	url := serve(t).DSN()
-	cfg = aws.Config{Region: "eu-central-1", BaseEndpoint: &url, Credentials: anybody}
+	cfg = aws.Config{Region: "eu-central-1", BaseEndpoint: &url, Credentials: unchecked}
 	testkit.Example(t, ExampleLeaseStore)
 }
 

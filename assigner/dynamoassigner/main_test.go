@@ -20,8 +20,8 @@ import (
 
 const table = "uidring"
 
-// anybody has the credentials for a server without accounts.
-var anybody = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+// unchecked has the credentials for a server without accounts.
+var unchecked = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 	return aws.Credentials{AccessKeyID: "any", SecretAccessKey: "any"}, nil
 })
 
@@ -30,7 +30,7 @@ func connect(url string, change ...func(*dynamodb.Options)) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region:       "eu-central-1",
 		BaseEndpoint: &url,
-		Credentials:  anybody,
+		Credentials:  unchecked,
 		Retryer:      retry.AddWithMaxBackoffDelay(retry.NewStandard(), 20*time.Millisecond),
 	}, change...)
 }
