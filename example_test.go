@@ -28,8 +28,8 @@ func Example() {
 		return
 	}
 	fields, err := g.Parse(id)
-	fmt.Println("worker", fields.WorkerID, "sequence", fields.Sequence, err)
-	// Output: worker 7 sequence 0 <nil>
+	fmt.Println("worker", fields.WorkerID, err)
+	// Output: worker 7 <nil>
 }
 
 func ExampleID() {

@@ -142,7 +142,7 @@ func (g *Generator) At(t time.Time) (int64, error) {
 	return g.alloc.Allocate(delta, g.datacenter, g.workerID, (g.start(delta)+n)&g.alloc.MaxSequence())
 }
 
-// start returns the first sequence number of a unit, from the lower half.
+// start returns the first sequence number of a unit.
 func (g *Generator) start(delta int64) int64 {
-	return generator.Scatter(delta, g.alloc.Layout().SequenceBits) / 2
+	return generator.Scatter(delta, g.alloc.Layout().SequenceBits)
 }

@@ -31,8 +31,8 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Printf("datacenter %d, worker %d, sequence %d\n", f.DatacenterID, f.WorkerID, f.Sequence)
-	// Output: datacenter 3, worker 12, sequence 0
+	fmt.Printf("datacenter %d, worker %d\n", f.DatacenterID, f.WorkerID)
+	// Output: datacenter 3, worker 12
 }
 
 func ExampleGenerator_Fill() {

@@ -41,7 +41,8 @@ type Generator struct {
 	running    sync.Mutex
 	lastSecond int64 // delta of the newest block; only grows
 	newest     int64 // the last ID put
-	goAt       int64 // the sequence number at which takers go on; 0: the first one of the oldest block
+	paused     bool  // the next block to be used begins at a scattered sequence number
+	begin      int64 // the first ID of the block that last began so, if it lost no ID to takers before
 
 	passes, inlinePads, rejectedPuts atomic.Int64
 }
@@ -79,7 +80,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 
 // start makes a Generator of a Config that is resolved.
 func start(ctx context.Context, cfg Config, k *keeper.Keeper) (*Generator, error) {
-	g := &Generator{cfg: cfg, alloc: k.Alloc, keeper: k, closer: generator.NewCloser(), wake: make(chan struct{}, 1)}
+	g := &Generator{cfg: cfg, alloc: k.Alloc, keeper: k, closer: generator.NewCloser(), wake: make(chan struct{}, 1), paused: true}
 	g.path = generator.SlowPath{Name: "cached", Refill: g.padInline, Passing: passing, Rejected: k.Rejected}
 	if cfg.OnEmpty == Reject {
 		g.path.Refill = g.reject
@@ -163,12 +164,13 @@ func (g *Generator) ended() (issued int64) {
 	g.running.Lock()
 	defer g.running.Unlock()
 	g.cut.Store(max(g.cut.Load(), g.newest)) // under running: a later pass could put IDs above it
-	dropped := int64(0)                      // the delta of the last block that was dropped
+	g.paused = true
+	dropped := int64(0) // the delta of the last block that was dropped
 	for next := g.ring.Peek(); next != 0; next = g.ring.Peek() {
 		last := next | g.alloc.MaxSequence()
-		delta := g.deltaOf(last)
-		switch n := int64(g.retire(last)); {
-		case n <= g.alloc.MaxSequence():
+		delta, all := g.deltaOf(last), last+1-max(last&^g.alloc.MaxSequence(), g.begin)
+		switch n := int64(g.ring.Retire(last)); {
+		case n < all:
 			issued = delta
 		case delta > dropped+1:
 			issued = delta - 1

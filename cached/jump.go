@@ -1,6 +1,10 @@
 package cached
 
-import "time"
+import (
+	"time"
+
+	"github.com/uidring/uidring/internal/generator"
+)
 
 // ID time counts up by one unit a block, and jumps when a worker ID is new or the generator was
 // idle.
@@ -21,27 +25,22 @@ func (g *Generator) freshen() {
 	if stale > g.cut.Load() { // else lanes would load the word from memory again
 		g.cut.Store(stale)
 	}
-	if g.retire(stale) > 0 || g.lastSecond < oldest {
-		g.lastSecond = max(g.lastSecond, g.alloc.Delta(now))
+	if g.ring.Retire(stale) > 0 || g.lastSecond < oldest {
+		g.lastSecond, g.paused = max(g.lastSecond, g.alloc.Delta(now)), true
 	}
 }
 
-// retire drops the IDs of the ring up to last, and stores in goAt the sequence number at which
-// takers go on.
-func (g *Generator) retire(last int64) (n int) {
+// scatter makes the oldest block begin at a scattered sequence number after a pause; see
+// generator.Scatter. Only the oldest block loses IDs by this.
+func (g *Generator) scatter() {
 	next := g.ring.Peek()
-	if n = g.ring.Retire(last); n > 0 {
-		g.goAt = next & g.alloc.MaxSequence()
+	if next == 0 || !g.paused {
+		return
 	}
-	return n
-}
-
-// goOn makes the oldest block begin with the sequence number after the last one issued. If each
-// block began with 0, nearly all IDs of a rarely used generator would be 0 modulo 16. Only the
-// oldest block loses IDs by this.
-func (g *Generator) goOn() {
-	if next := g.ring.Peek(); next != 0 {
-		g.ring.Retire(next&^g.alloc.MaxSequence() + g.goAt - 1)
-		g.goAt = 0
+	g.paused = false
+	first := next &^ g.alloc.MaxSequence()
+	start := generator.Scatter(first, g.alloc.Layout().SequenceBits)
+	if int64(g.ring.Retire(first+start-1)) == start { // else takers have IDs of the block
+		g.begin = first + start
 	}
 }

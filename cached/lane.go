@@ -1,6 +1,10 @@
 package cached
 
-import "math"
+import (
+	"math"
+
+	"github.com/uidring/uidring/internal/generator"
+)
 
 // A Lane issues IDs to a single goroutine, faster than [Generator.Next]: it reserves all IDs that
 // are left of one unit and hands them out without writing to shared memory. Its IDs are unique and
@@ -37,19 +41,19 @@ func (l *Lane) Next() (int64, error) {
 func (l *Lane) more() (int64, error) { return l.g.path.Next(l.take) }
 
 // take goes on with another block of the ring. That block may be retired meanwhile: then this call
-// began before, and the next one drops the block. After a block that was retired, take begins with
-// the sequence number at which the lane was, so that its low bits are as even as the stream's; see
-// Generator.goOn.
+// began before, and the next one drops the block. The first block of a lane
+// begins at a scattered sequence number, and so does a block that replaces a retired block.
 func (l *Lane) take() (int64, bool) {
-	sequence, mask := int64(0), l.g.alloc.MaxSequence()
-	if l.last < l.end {
-		sequence = (l.last + 1) & mask
-	}
 	first, n, ok := l.g.ring.TakeBlock(math.MaxInt)
 	if !ok {
 		return 0, false
 	}
+	begin := first
+	if l.last < l.end || l.end == 0 {
+		begin &^= l.g.alloc.MaxSequence()
+		begin += generator.Scatter(begin, l.g.alloc.Layout().SequenceBits)
+	}
 	l.end = first + int64(n) - 1
-	l.last = min(max(first, first&^mask+sequence), l.end) // a take of the ring has at most 2^40 IDs
+	l.last = min(max(first, begin), l.end) // a take of the ring has at most 2^40 IDs
 	return l.last, true
 }

@@ -68,8 +68,8 @@ func TestLaneEndsWithInvalidateAndClose(t *testing.T) {
 				time.Sleep(16 * time.Second) // the generator checks for blocks that are stale
 			}
 			time.Sleep(2 * time.Hour)
-			if f := parse(t, g, laneNext(t, lane)); f.WorkerID == before || f.Sequence != int64(taken%16) {
-				t.Errorf("%d taken: %v after Invalidate, want another worker ID and the next sequence number", taken, f)
+			if f := parse(t, g, laneNext(t, lane)); f.WorkerID == before {
+				t.Errorf("%d taken: %v after Invalidate, want another worker ID", taken, f)
 			}
 			if err := g.Close(); err != nil {
 				t.Fatal(err)

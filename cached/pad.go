@@ -94,7 +94,7 @@ func (g *Generator) put(limit int) (blocks int, err error) {
 		return 0, nil
 	}
 	g.freshen()
-	defer g.goOn()
+	defer g.scatter()
 	for ; blocks < limit && g.ring.Free() > 0; blocks++ {
 		grant := g.keeper.Current()
 		if grant != nil {

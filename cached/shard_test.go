@@ -5,7 +5,6 @@ package cached_test
 import (
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,37 +12,44 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/gentest"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// TestIDsSpreadEvenlyOverShardsAtAnyPace compares the number of IDs of each shard with an even
-// share, which counting gives to within one.
+// Lanes and rings of other sizes are tested where an ID is cheap, at a fast pace.
 func TestIDsSpreadEvenlyOverShardsAtAnyPace(t *testing.T) {
-	for every, count := range map[time.Duration]int{
-		24 * time.Hour: 100, time.Hour: 1000, 5 * time.Minute: 16_000, time.Minute: 16_000, 20 * time.Second: 16_000,
-		7 * time.Second: 16_000, time.Second: 16_000, 100 * time.Millisecond: 16_000,
-	} {
-		for boost, n := range map[int]int{1: count / 4, 3: count, 8: count / 4} { // 3 is the default
-			testkit.Bubble(t, fmt.Sprintf("every %v, 2^%d blocks", every, boost), func(t *testing.T) {
-				// At the default MaxStaleness the generator would look at its ring 5,760 times a day.
-				g := inBubble(t, cached.Config{Layout: bitsalloc.Default(), BoostPower: boost, MaxStaleness: max(time.Minute, every/5)})
-				time.Sleep(time.Millisecond) // not at the instants at which the padding goroutine looks for stale blocks
-				ids := make([]int64, testkit.Scaled(n))
-				for i := range ids {
-					ids[i] = next(t, g).ID
-					time.Sleep(every)
-				}
-				for _, shards := range []int64{2, 3, 10, 16, 64, 1024} {
-					got := make([]int, shards)
-					for _, id := range ids {
-						got[id%shards]++
+	for _, layout := range gentest.Sharded {
+		for _, every := range []time.Duration{time.Second, 2 * time.Second, 10 * time.Second, 31 * time.Second,
+			5 * time.Minute, time.Hour, 24 * time.Hour} {
+			for _, boost := range []int{1, 3, 8} {
+				for name, take := range map[string]func(*cached.Generator) func() (int64, error){
+					"Next":   func(g *cached.Generator) func() (int64, error) { return g.Next },
+					"a lane": func(g *cached.Generator) func() (int64, error) { return g.Lane().Next },
+					"a lane for each ID": func(g *cached.Generator) func() (int64, error) {
+						return func() (int64, error) { return g.Lane().Next() }
+					},
+				} {
+					if (boost != 3 || name != "Next") && every > 2*time.Second || every > 5*time.Minute && layout != gentest.Sharded[0] { // 3 is the default
+						continue
 					}
-					share := float64(len(ids)) / float64(shards)
-					if least, most := float64(slices.Min(got)), float64(slices.Max(got)); least < 0.97*share-2 || most > 1.03*share+2 {
-						t.Errorf("%d shards got %v to %v of %d IDs, want %.0f", shards, least, most, len(ids), share)
-					}
+					testkit.Bubble(t, fmt.Sprintf("%v, every %v, 2^%d blocks, %s", layout, every, boost, name), func(t *testing.T) {
+						cfg, shards := cached.Config{Layout: layout, BoostPower: boost}, 64
+						if every > time.Minute { // else the generator would look at its ring 172,800 times a day
+							cfg.MaxStaleness = every / 2
+						}
+						if every > time.Hour { // the lease is renewed 1,920 times a day
+							shards = 8
+						}
+						g := inBubble(t, cfg)
+						time.Sleep(time.Millisecond) // not at the instants at which the padding goroutine looks for stale blocks
+						next := take(g)
+						gentest.CheckShards(t, shards, func() (int64, error) {
+							time.Sleep(every)
+							return next()
+						})
+					})
 				}
-			})
+			}
 		}
 	}
 }

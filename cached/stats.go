@@ -19,7 +19,7 @@ type Stats struct {
 	Capacity  int   // IDs in a full ring; at most the largest int
 	Remaining int   // IDs in the ring now
 	Issued    int64 // IDs returned, and IDs reserved by lanes
-	Retired   int64 // IDs dropped as stale, to go on with the sequence, or at Close, Invalidate and the loss of a worker ID
+	Retired   int64 // IDs dropped as stale, to begin a block at a scattered sequence number, or at Close, Invalidate and the loss of a worker ID
 
 	PaddingPasses int64 // that put at least one block, inline ones included
 	InlinePads    int64 // blocks put by callers that found the ring empty

@@ -62,7 +62,7 @@ func (m *model) next(now time.Time) (delta, sequence int64, err error) {
 	}
 	even, all := int64(0), m.maxSequence+1
 	if m.sequence-m.start+1 <= all/2 {
-		even = generator.Scatter(current+1, m.cfg.Layout.SequenceBits) / 4 // of worker ID 1
+		even = generator.Scatter((current<<10|1)<<m.cfg.Layout.SequenceBits, m.cfg.Layout.SequenceBits) // of worker ID 1
 	}
 	starts := [...]int64{even, 0}
 	return current, starts[m.cfg.SequenceStart], nil
@@ -139,7 +139,7 @@ func play(t *testing.T, cfg defaultgen.Config, script []byte) {
 		cfg: cfg, maxDelta: 1<<cfg.Layout.DeltaBits - 1, maxSequence: 1<<cfg.Layout.SequenceBits - 1,
 		highest: clock.now(), at: time.Now(),
 	}
-	m.sequence = m.maxSequence // unit 0 counts as used
+	m.sequence, m.start = m.maxSequence, m.maxSequence+1 // unit 0 is used up, and was not busy
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	scales := [...]time.Duration{1, cfg.Layout.Unit / 4, cfg.Layout.Unit, 20 * cfg.Layout.Unit}
@@ -211,7 +211,7 @@ func forever(worker int64) assigner.Assigner {
 
 // scripted is the generator that policy, start and bits, cut down to size, stand for.
 func scripted(policy, start, bits uint8) defaultgen.Config {
-	bits %= 5
+	bits = bits % 5 * 2
 	return defaultgen.Config{
 		Layout:        bitsalloc.Layout{DeltaBits: 14, WorkerBits: 10, SequenceBits: bits, Unit: 10 * time.Millisecond},
 		Assigner:      forever(1),

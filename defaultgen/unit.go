@@ -59,8 +59,9 @@ func (g *Generator) enter(u *unit, grant *keeper.Grant, delta int64) *unit {
 		return nil
 	}
 	next := &unit{delta: delta, base: g.keeper.FirstID(delta, grant.WorkerID), generation: grant.Generation, last: g.alloc.MaxSequence()}
-	if issued := u.close() - u.start + 1; g.cfg.SequenceStart == Even && issued <= (next.last+1)/2 {
-		next.start = generator.Scatter(delta+grant.WorkerID, g.alloc.Layout().SequenceBits) / 4
+	busy := u.close()-u.start >= (next.last+1)/2 && u.generation == grant.Generation // closing ends the unit of another lease
+	if g.cfg.SequenceStart == Even && !busy {
+		next.start = generator.Scatter(next.base, g.alloc.Layout().SequenceBits)
 	}
 	next.next.Store(next.start)
 	g.unit.Store(next)

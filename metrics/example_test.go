@@ -44,7 +44,7 @@ func ExampleAll() {
 	// uidring_issued_ids_total: IDs returned to callers, and IDs reserved by lanes.
 	// uidring_capacity_ids: IDs in a full ring.
 	// uidring_remaining_ids: IDs in the ring now.
-	// uidring_retired_ids_total: IDs dropped because they were stale, or at Close, Invalidate and the loss of a worker ID.
+	// uidring_retired_ids_total: IDs dropped because they were stale, to scatter sequence numbers, or at Close, Invalidate and the loss of a worker ID.
 	// uidring_padding_passes_total: Padding passes that put at least one block into the ring.
 	// uidring_inline_pads_total: Blocks put by callers that had found the ring empty.
 	// uidring_rejected_puts_total: Padding passes that had to leave slots free: too far ahead, no lease, or the layout has ended.

@@ -70,7 +70,7 @@ func ringMetrics[S Stats](of func(S) cached.Stats) []Metric[S] {
 			func(s cached.Stats) int64 { return int64(s.Capacity) }),
 		row("remaining_ids", "", "IDs in the ring now.",
 			func(s cached.Stats) int64 { return int64(s.Remaining) }),
-		row("retired_ids_total", "", "IDs dropped because they were stale, or at Close, Invalidate and the loss of a worker ID.",
+		row("retired_ids_total", "", "IDs dropped because they were stale, to scatter sequence numbers, or at Close, Invalidate and the loss of a worker ID.",
 			func(s cached.Stats) int64 { return s.Retired }),
 		row("padding_passes_total", "{pass}", "Padding passes that put at least one block into the ring.",
 			func(s cached.Stats) int64 { return s.PaddingPasses }),

@@ -3,6 +3,7 @@ package generator_test
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 
 	"github.com/uidring/uidring/internal/generator"
@@ -74,14 +75,20 @@ func TestPanicOfAUsersFuncIsLogged(t *testing.T) {
 	}
 }
 
-func TestScatterSpreadsTheMultiplesOfTheGoldenRatio(t *testing.T) {
-	for _, row := range []struct {
-		n    int64
-		bits uint8
-		want int64
-	}{{0, 10, 0}, {1, 10, 632}, {2, 10, 241}, {1, 63, 0x4f1bbcdcbfa53e0a}} {
-		if got := generator.Scatter(row.n, row.bits); got != row.want {
-			t.Errorf("Scatter(%d, %d) = %d, want %d", row.n, row.bits, got, row.want)
+func TestScatterStaysInThreeEighthsOfAUnit(t *testing.T) {
+	for width := range uint8(64) {
+		least, most := int64(math.MaxInt64), int64(0)
+		for first := range int64(100_000) {
+			start := generator.Scatter(first<<min(width, 45), width)
+			least, most = min(least, start), max(most, start)
+		}
+		// The sum of the largest numbers below a quarter and below an eighth.
+		want := int64(1)<<min(width, 12)*3/8 - 2
+		if width < 8 {
+			want = 0
+		}
+		if least < 0 || most > want || most < want*98/100 || least > want/50 {
+			t.Errorf("%d bits: %d to %d, want 0 to %d", width, least, most, want)
 		}
 	}
 }

@@ -350,7 +350,7 @@ func TestOutageIsBridged(t *testing.T) {
 	}{
 		"from a start on":               {0, 0, window / 2},
 		"after a while":                 {0, 10 * time.Minute, window},
-		"ahead of the clock, at first":  {200, 0, 8 * time.Second},
+		"ahead of the clock, at first":  {200, 0, 6 * time.Second},
 		"ahead of the clock, after 60s": {200, time.Minute, 40 * time.Second},
 		"ahead, after a while":          {200, 3 * time.Minute, window},
 	} {

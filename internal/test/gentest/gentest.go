@@ -108,6 +108,7 @@ func Run(t *testing.T, subject Subject) {
 		{"store that is down", (*suite).storeDown, false},
 		{"worker IDs that change under load", (*suite).changeUnderLoad, true},
 		{"oldest delta", (*suite).oldestDelta, false},
+		{"shards across processes", (*suite).shardsAcrossProcesses, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for policy := range subject.Policies {
