@@ -42,7 +42,7 @@ type Generator struct {
 	lastSecond int64 // delta of the newest block; only grows
 	newest     int64 // the last ID put
 	paused     bool  // the next block to be used begins at a scattered sequence number
-	begin      int64 // the first ID of the block that last began so, if it lost no ID to takers before
+	begin      int64 // the first ID of the last block that began so, unless takers had IDs of it before
 
 	passes, inlinePads, rejectedPuts atomic.Int64
 }

@@ -143,17 +143,20 @@ func released() (*fakeassigner.Assigner, *atomic.Int64) {
 // last ID, or an earlier one than the first ID would have.
 func (s *suite) lastDelta(t *testing.T) {
 	for _, pause := range []time.Duration{0, time.Hour} { // an idle generator moves on with the clock
-		for n := range 100 {
+		for n := range 200 {
+			layout, epoch := narrow(), NewEpoch()
+			layout.SequenceBits += uint8(n % 2 * 4) // units begin at a scattered sequence number from 8 bits on
+			n := n / 2
 			store, used := released()
-			g := s.open(t, keeper.Settings{Assigner: store})
-			began := s.Stats(g).LastDelta
+			g := s.open(t, keeper.Settings{Layout: layout, Epoch: epoch, Assigner: store})
+			began := int64(time.Since(epoch) / layout.Unit)
 			var last bitsalloc.Fields
 			if n > 0 {
 				last = take(t, g, n)
 			}
 			time.Sleep(pause)
 			testkit.Must(t, g.Close())
-			if got := used.Load(); n > 0 && pause == 0 && got != last.Delta || got < last.Delta || n == 0 && pause == 0 && got > max(began-1, 0) {
+			if got := used.Load(); n > 0 && pause == 0 && got != last.Delta || got < last.Delta || n == 0 && pause == 0 && got > began {
 				t.Errorf("%d IDs up to %v, then %v: the release tells delta %d", n, last, pause, got)
 			}
 		}
