@@ -41,7 +41,8 @@ type Config struct {
 	// The new process then repeats IDs if the old one had run ahead of the clock, or if the clock
 	// has gone back.
 	AllowReuse bool
-	// AssignTimeout bounds each call to the store of worker IDs; zero: 10 s.
+	// AssignTimeout bounds each claim, renewal and release of a worker ID. Zero: 25 s for a claim,
+	// which takes long when many processes start at once, and 10 s for the others.
 	AssignTimeout time.Duration
 	// StartTimeout bounds the waits of [New]: for a store that does not answer, for a worker ID in
 	// quarantine, for a unit that an earlier process may have used. New returns the error at once

@@ -62,7 +62,8 @@ type Config struct {
 	// new process then repeats IDs if the old one was ahead of the clock. Under Fail it never is,
 	// and New waits for the next unit. A generator of package cached may be: wait for its MaxAhead.
 	AllowReuse bool
-	// AssignTimeout bounds each call to the store of worker IDs; zero: 10 s.
+	// AssignTimeout bounds each claim, renewal and release of a worker ID. Zero: 25 s for a claim,
+	// which takes long when many processes start at once, and 10 s for the others.
 	AssignTimeout time.Duration
 	// StartTimeout bounds the waits of [New]: for a store that does not answer, for a worker ID in
 	// quarantine, for a unit that an earlier process may have used. New returns the error at once

@@ -72,13 +72,13 @@ func (k *Keeper) abandon() {
 // assigner has not: the monotonic clock, which counts from the reading on, may have stood still
 // during the call.
 func (k *Keeper) ask(ctx context.Context) (assigner.Lease, error) {
-	call, cancel := context.WithTimeout(ctx, k.AssignTimeout)
+	call, cancel := context.WithTimeout(ctx, k.claimTimeout)
 	defer cancel()
 	k.reading.Store(nil)
 	lease, err := k.Assigner.Assign(call, k.domain())
 	switch {
 	case err != nil && call.Err() != nil && ctx.Err() == nil:
-		return nil, storecall.Away{Err: fmt.Errorf("no answer within AssignTimeout, %v: %w", k.AssignTimeout, err)}
+		return nil, storecall.Away{Err: fmt.Errorf("no answer within AssignTimeout, %v: %w", k.claimTimeout, err)}
 	case err == nil && lease == nil:
 		return nil, fmt.Errorf("%w: the assigner returned neither a lease nor an error", assigner.ErrWorkerUnknown)
 	case err == nil && k.reading.Load() == nil:

@@ -67,9 +67,10 @@ type Hooks struct {
 // New.
 type Keeper struct {
 	Settings
-	Alloc   *bitsalloc.Allocator
-	hooks   Hooks
-	leftOut bool // the Layout, which is the default then
+	Alloc        *bitsalloc.Allocator
+	hooks        Hooks
+	leftOut      bool          // the Layout, which is the default then
+	claimTimeout time.Duration // AssignTimeout, or its default for claims
 
 	current atomic.Pointer[Grant] // nil while no grant may be used
 	latest  atomic.Pointer[Grant] // the last value of current that was not nil

@@ -19,7 +19,7 @@ type Settings struct {
 	DatacenterID  int64
 	Assigner      assigner.Assigner
 	AllowReuse    bool          // accepts an unfenced worker ID that comes back after a restart
-	AssignTimeout time.Duration // bounds each call to the store
+	AssignTimeout time.Duration // bounds each claim, renewal and release
 	StartTimeout  time.Duration // bounds a start without a context
 	Logger        *slog.Logger
 	Now           func() time.Time // the user's clock
@@ -50,6 +50,7 @@ func New(s Settings) (*Keeper, *check.Checker) {
 	s.Layout = cmp.Or(s.Layout, bitsalloc.Default())
 	s.Layout.Unit = cmp.Or(s.Layout.Unit, time.Second)
 	s.Epoch = cmp.Or(s.Epoch, bitsalloc.DefaultEpoch())
+	k.claimTimeout = cmp.Or(s.AssignTimeout, 25*time.Second) // a claim among a thousand others on two CPUs takes 15 s
 	s.AssignTimeout = cmp.Or(s.AssignTimeout, 10*time.Second)
 	s.StartTimeout = cmp.Or(s.StartTimeout, max(30*time.Second, 2*s.Layout.Unit))
 	s.Logger = cmp.Or(s.Logger, slog.Default())

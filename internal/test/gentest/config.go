@@ -127,8 +127,8 @@ func (s *suite) defaults(t *testing.T) {
 	if lines := log.Read(); len(lines) < 2 || !strings.HasPrefix(lines[len(lines)-1], want) {
 		t.Errorf("logged by default: %q, want the worker ID, and %s", lines, want)
 	}
-	if timeout != 10*time.Second {
-		t.Errorf("AssignTimeout: %v, want 10s", timeout)
+	if timeout != 25*time.Second {
+		t.Errorf("AssignTimeout: %v, want 25s for a claim", timeout)
 	}
 	if f := next(t, g); time.Until(f.Time).Abs() > s.Off {
 		t.Errorf("the first ID is of %v at %v", f.Time, time.Now())
