@@ -55,7 +55,7 @@ func Recover(ctx context.Context, store Store, r Recovery) error {
 
 func recoverBy(ctx context.Context, store Store, lead time.Duration) error {
 	if lead < 0 {
-		return fmt.Errorf("Lead %v, allowed: 0 or more", lead)
+		return fmt.Errorf("field Lead %v, allowed: 0 or more", lead)
 	}
 	o, err := begin(ctx, store)
 	if err != nil {

@@ -113,6 +113,10 @@ func documented(place string, err error) error {
 			return sentinel
 		}
 	}
+	// Close hides the context of its own call to the store.
+	if place == inClose && strings.Contains(err.Error(), context.DeadlineExceeded.Error()) {
+		return context.DeadlineExceeded
+	}
 	return nil
 }
 
