@@ -41,8 +41,8 @@ func (l *Lane) Next() (int64, error) {
 func (l *Lane) more() (int64, error) { return l.g.path.Next(l.take) }
 
 // take goes on with another block of the ring. That block may be retired meanwhile: then this call
-// began before, and the next one drops the block. The first block of a lane
-// begins at a scattered sequence number, and so does a block that replaces a retired block.
+// began before, and the next one drops the block. The first block of a lane begins at a scattered
+// sequence number, and so does a block that replaces a retired block.
 func (l *Lane) take() (int64, bool) {
 	first, n, ok := l.g.ring.TakeBlock(math.MaxInt)
 	if !ok {
