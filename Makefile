@@ -17,7 +17,7 @@ test-newest: ## the suites of the stores on the servers of Debian's newest suite
 	@.ci/newest
 
 lint: ## vet, gofmt, go fix, go mod tidy, staticcheck, govulncheck, words and links
-	@go run ./internal/systest/words
+	@go run ./internal/test/systest/words
 	@.ci/release tidy -diff
 	@test -z "$$(gofmt -l .)" || { echo 'gofmt:'; gofmt -l .; exit 1; }
 	@.ci/lint $(MODULES)
@@ -52,7 +52,7 @@ simulate: ## the simulation of leases, SEEDS schedules of each world; see docs/E
 	UIDRING_SEEDS=$(or $(SEEDS),20000) go test ./assigner -count=1 -v -timeout 0 -run '^TestSimulation(HasNoDuplicates|HorizonHolds|StarvesNoHolder)'
 
 chaos: ## processes, a server and faults for TIME, every ID counted, then the same for segments; SERVER=mysql or postgres replaces MariaDB; CHAOS takes more flags, such as -chaos.seed=7 or -chaos.flush=0
-	cd internal/systest && go test ./chaos -count=1 -v -timeout 0 -run '^Test(Chaos|Days)$$' -chaos.for=$(or $(TIME),60s) -chaos.server=$(or $(SERVER),mariadb) $(CHAOS)
+	cd internal/test/systest && go test ./chaos -count=1 -v -timeout 0 -run '^Test(Chaos|Days)$$' -chaos.for=$(or $(TIME),60s) -chaos.server=$(or $(SERVER),mariadb) $(CHAOS)
 	UIDRING_KILLS=$(or $(TIME),60s) go test ./assigner/sqlassigner -count=1 -v -timeout 0 -run '^TestSegments$$/MariaDB/^Kills'
 
 model: ## the models of the ring, the lanes, the fence and the horizon, checked exhaustively (needs spin and gcc)
@@ -62,7 +62,7 @@ arch: ## the ring and the generators under other architectures, runtimes and Go 
 	.ci/arch $(ARCH)
 
 mutate: ## breaks the packages that keep IDs unique, one change at a time: a test must fail; MUTATE takes flags, such as -sample=20 or -match=^cached
-	go run ./internal/systest/mutate $(MUTATE)
+	go run ./internal/test/systest/mutate $(MUTATE)
 
 servers: ## install what tests need, as root, on Debian or Ubuntu; no system service is started
 	.ci/servers

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bench/internal/load"
-	"github.com/uidring/uidring/internal/original"
+	"github.com/uidring/uidring/internal/test/original"
 )
 
 // The names of two baselines. All ratios refer to the atomic add.

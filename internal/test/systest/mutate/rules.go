@@ -12,7 +12,7 @@ import (
 )
 
 // rules lists changes by hand, each of which breaks a rule that has a name.
-const rules = "internal/systest/mutate/rules.txt"
+const rules = "internal/test/systest/mutate/rules.txt"
 
 // A rule is a paragraph of the list.
 type rule struct {

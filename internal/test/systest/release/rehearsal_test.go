@@ -28,7 +28,7 @@ var commands = map[string]struct{ arg, want string }{
 
 // copyTree copies the files that git has, or would have after git add, into a repository of their
 // own.
-const copyTree = `cd ../../.. && git ls-files -z --cached --others --exclude-standard | tar --null -T - --ignore-failed-read -c | tar -x -C "$0"
+const copyTree = `cd ../../../.. && git ls-files -z --cached --others --exclude-standard | tar --null -T - --ignore-failed-read -c | tar -x -C "$0"
 cd "$0" && git init -q && git add -A`
 
 // sweep removes a version of the modules from the module cache. The go command makes lists anew.

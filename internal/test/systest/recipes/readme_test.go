@@ -51,7 +51,7 @@ func TestReadmeProgram(t *testing.T) {
 // programOf returns the first program of a page, and the page after it.
 func programOf(t *testing.T, page string) (program, rest string) {
 	t.Helper()
-	text, err := os.ReadFile("../../../" + page)
+	text, err := os.ReadFile("../../../../" + page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func output(t *testing.T, source string) string {
 
 // The page shows the code of this package, and text for other frameworks.
 func TestRecipesAreOnThePage(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/RECIPES.md")
+	page, err := os.ReadFile("../../../../docs/RECIPES.md")
 	if err != nil {
 		t.Fatal(err)
 	}

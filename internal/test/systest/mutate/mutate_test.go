@@ -72,7 +72,7 @@ func TestReportCountsExplainedMutants(t *testing.T) {
 
 // The texts of rules.txt are in the code.
 func TestRulesAreInTheCode(t *testing.T) {
-	t.Chdir("../../..")
+	t.Chdir("../../../..")
 	all, err := readRules(rules)
 	if err != nil || len(all) == 0 {
 		t.Fatalf("%d rules: %v", len(all), err)

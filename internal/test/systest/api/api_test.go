@@ -27,7 +27,7 @@ var update = flag.Bool("update", false, "write docs/API.txt")
 var blank = regexp.MustCompile(`\n\n+`)
 
 const (
-	root   = "../../.."
+	root   = "../../../.."
 	golden = root + "/docs/API.txt"
 )
 
@@ -48,7 +48,7 @@ func TestAPIIsTheGoldenOne(t *testing.T) {
 	want, err := os.ReadFile(golden)
 	testkit.Must(t, err)
 	if got := text.String(); got != string(want) {
-		t.Errorf("the exported API is not as in docs/API.txt: %s\nif the change is meant (docs/STABILITY.md), run: cd internal/systest && go test ./api -update", difference(string(want), got))
+		t.Errorf("the exported API is not as in docs/API.txt: %s\nif the change is meant (docs/STABILITY.md), run: cd internal/test/systest && go test ./api -update", difference(string(want), got))
 	}
 }
 

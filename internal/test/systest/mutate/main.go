@@ -2,11 +2,11 @@
 // their tests: each mutant must fail a test, or survivors.txt must say why it may live. Run it from
 // the top of the repository.
 //
-//	go run ./internal/systest/mutate                        # every mutant
-//	go run ./internal/systest/mutate -sample 20             # about 20 mutants of each package, other ones each time
-//	go run ./internal/systest/mutate -match '^cached Lane'  # mutants whose name matches
-//	go run ./internal/systest/mutate -rules                 # the changes of rules.txt, each of which breaks a rule by name
-//	go run ./internal/systest/mutate -matrix -match ^bitsalloc  # each mutant against each test func
+//	go run ./internal/test/systest/mutate                        # every mutant
+//	go run ./internal/test/systest/mutate -sample 20             # about 20 mutants of each package, other ones each time
+//	go run ./internal/test/systest/mutate -match '^cached Lane'  # mutants whose name matches
+//	go run ./internal/test/systest/mutate -rules                 # the changes of rules.txt, each of which breaks a rule by name
+//	go run ./internal/test/systest/mutate -matrix -match ^bitsalloc  # each mutant against each test func
 //
 // The operators are: false and true (a condition), operand (one side of && and || alone), operator
 // (another comparison or sum), number (plus one, or the other of true and false), argument (in
@@ -192,7 +192,7 @@ func (r *report) finish(least int) error {
 // survivors lists the mutants that may live. A paragraph begins with the reason, in lines that
 // begin with #, and goes on with a package, function and operator a line, and the number of mutants
 // if it is not 1: "cached lane.begin: swap ×3".
-const survivors = "internal/systest/mutate/survivors.txt"
+const survivors = "internal/test/systest/mutate/survivors.txt"
 
 // readSurvivors returns the number of mutants of each kind that the file explains.
 func readSurvivors(file string) (map[string]int, error) {

@@ -34,7 +34,7 @@ func TestWheelOfThePythonClientCanBeImported(t *testing.T) {
 		t.Skipf("missing: setuptools and wheel (Debian packages python3-setuptools, python3-wheel): %v", err)
 	}
 	dir, out := t.TempDir(), t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("../../../clients/python")); err != nil { // the build writes beside the sources
+	if err := os.CopyFS(dir, os.DirFS("../../../../clients/python")); err != nil { // the build writes beside the sources
 		t.Fatal(err)
 	}
 	run(t, dir, nil, python, "-c", "import setuptools.build_meta as b, sys; b.build_wheel(sys.argv[1])", out)
@@ -53,7 +53,7 @@ func TestPackageOfTheJavaScriptClientHasItsFiles(t *testing.T) {
 		t.Skip(err)
 	}
 	out := t.TempDir()
-	run(t, "../../../clients/javascript", nil, npm, "pack", "--silent", "--ignore-scripts", "--pack-destination", out)
+	run(t, "../../../../clients/javascript", nil, npm, "pack", "--silent", "--ignore-scripts", "--pack-destination", out)
 	run(t, out, nil, "tar", "-xzf", onlyFile(t, out))
 	for _, file := range []string{"README.md", "index.d.ts", "index.js", "package.json"} {
 		if _, err := os.Stat(filepath.Join(out, "package", file)); err != nil {

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/uidring/uidring/internal/original"
+	"github.com/uidring/uidring/internal/test/original"
 )
 
 // The defect, step by step: while one taker is in the first pause, another takes the last ID.

@@ -1,4 +1,4 @@
-module github.com/uidring/uidring/internal/systest
+module github.com/uidring/uidring/internal/test/systest
 
 go 1.26.0
 
