@@ -124,7 +124,7 @@ func (g *Generator) put(limit int) (blocks int, err error) {
 }
 
 // admit returns nil if the generator may compose a block for delta, or the reason why not.
-func (g *Generator) admit(grant *keeper.Grant, delta int64) error {
+func (g *Generator) admit(grant *keeper.State, delta int64) error {
 	switch {
 	case delta > g.alloc.MaxDelta():
 		return g.keeper.Exhausted()

@@ -104,7 +104,7 @@ func (g *Generator) Close() error { return g.closer.Close(g.keeper.Close) }
 
 // now reads the clock. Under GoOn the clock goes on from the highest reading that the grant covers.
 // A reading that is wrong by years is beyond the grant: it leads to no ID and is not kept.
-func (g *Generator) now(grant *keeper.Grant) reading {
+func (g *Generator) now(grant *keeper.State) reading {
 	r := g.clock.now()
 	if g.clock.goOn && g.alloc.Delta(r.time) <= grant.Last {
 		g.clock.keep(r.ahead)

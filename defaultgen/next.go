@@ -124,7 +124,7 @@ func (g *Generator) claim(want int) (first int64, n int, err error) {
 }
 
 // deltaAt returns the delta that IDs may have at now under grant; it is u.delta when u may go on.
-func (g *Generator) deltaAt(now time.Time, u *unit, grant *keeper.Grant) (int64, error) {
+func (g *Generator) deltaAt(now time.Time, u *unit, grant *keeper.State) (int64, error) {
 	used := max(u.delta, grant.First-1) // earlier holders may have used the deltas below First
 	delta := g.alloc.Delta(now)
 	if delta < used && g.clock.goOn { // only an earlier holder can be ahead of this clock

@@ -52,7 +52,7 @@ func (u *unit) close() int64 { return u.next.Swap(u.last+1) - 1 }
 //
 // The mutex excludes endUnit and deltas, which the keeper calls after it has changed the lease:
 // they see the unit that was entered under the old lease, or enter sees the new lease.
-func (g *Generator) enter(u *unit, grant *keeper.Grant, delta int64) *unit {
+func (g *Generator) enter(u *unit, grant *keeper.State, delta int64) *unit {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.unit.Load() != u || g.keeper.Current() != grant {

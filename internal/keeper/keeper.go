@@ -1,54 +1,59 @@
 // Package keeper keeps a worker ID for a generator: it takes a lease, renews it, and takes another
 // when the lease is lost. It runs beside the generator, so that a slow store never delays an ID.
 //
-// A lease is the right to a worker ID, which the store gives. A Grant is the range of deltas that
-// the generator may use under a lease. Keeper.Current is in one of three states:
+// A lease is the right to a worker ID, which the store gives. A State says how far the generator
+// may use it. Keeper.transition makes the changes of this picture, and no other func does:
 //
 //	  Start
 //	    |
-//	    |                  +------+  Renew: the store moves the limit,
+//	    |                  +------+  renewed: the store moves the limit,
 //	    v                  |      |  or fails for a while
-//	+--------+  Assign  +--------+ |
-//	|  none  |--------->|  held  |<+
-//	|  (nil) |<---------|        |
+//	+--------+  claimed +--------+ |
+//	|  None  |--------->|  Held  |<+
+//	|        |<---------|        |
 //	+--------+ ended (1)+--------+
-//	    ^                ^     |  Renew: ErrWorkerRowLost, the store
-//	    |         Assign |     |  still has the fence
+//	    ^                ^     |  lost: ErrWorkerRowLost, the store
+//	    |        claimed |     |  still has the fence
 //	    |                |     v
 //	    |               +--------+
-//	    +---------------|  lost  |  the generator uses up the grant,
+//	    +---------------|  Lost  |  the generator uses up the grant,
 //	      ended (2)     +--------+  which cannot be extended
 //
 //	(1) Invalidate, or a loss without a fence, or after which the store may grant the same deltas
 //	    again, or with a limit below the deltas in use
 //	(2) Invalidate
 //
-// Both call Hooks.Ended, after which the generator has no ID of the lease left. In none and lost
+// Both call Hooks.Ended, after which the generator has no ID of the lease left. In None and Lost
 // the Keeper calls Assign with growing pauses until a store gives a worker ID. Close leads from any
-// state to none, and releases the worker ID if it is held.
+// phase to None, and releases the worker ID if it is held.
 //
 // Example: a grant reaches up to delta 100. At half of it the generator calls Extend(101), and
-// Renew asks the store for 101. The store answers with the limit 160, and Current is a new Grant of
+// Renew asks the store for 101. The store answers with the limit 160, and Current is a new State of
 // the same Generation. If the store refuses instead, the request is dropped: it may come from a
 // clock that was a year ahead for a moment. A generator that still needs delta 101 calls Extend
 // again, and the Keeper asks after a pause, which doubles from refusal to refusal up to 10 s.
+//
+// This file is the beginning of the way of a renewal: when. How far a lease reaches is in fence.go
+// of package assigner, what a renewal changes in lease.go, and the stores follow. A claim takes the
+// same way, see claim.go here and there.
 package keeper
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/generator"
 )
 
 // Hooks are the generator that a worker ID is kept for. The goroutine of the Keeper, Invalidate and
-// Close call them; they must not block for long.
+// Close call them; they must not block for long, nor call the Keeper's methods but Current, Latest
+// and Extend.
 type Hooks struct {
 	// Deltas returns, after waiting for a padding pass in progress, the highest delta of which IDs
 	// exist, in a ring or issued, and the highest delta of which IDs are issued, or the generator's
@@ -69,14 +74,14 @@ type Keeper struct {
 	Settings
 	Alloc        *bitsalloc.Allocator
 	hooks        Hooks
-	leftOut      bool          // the Layout, which is the default then
 	claimTimeout time.Duration // AssignTimeout, or its default for claims
 
-	current atomic.Pointer[Grant] // nil while no grant may be used
-	latest  atomic.Pointer[Grant] // the last value of current that was not nil
-	reading atomic.Pointer[Clock] // the last reading of Domain.Now
-	changed generator.Notifier    // wakes waiting goroutines after a change of current
-	wake    chan struct{}         // capacity 1: wakes run, which checks current and want
+	state   atomic.Pointer[State] // see transition
+	moving  sync.Mutex            // held by transition
+	issued  int64                 // the last answer of Hooks.Ended; under moving, and read by Close
+	changed generator.Notifier    // wakes waiting goroutines after a change of state
+	want    atomic.Int64          // the highest delta that Extend asked for since the last renewal; 0: none
+	wake    chan struct{}         // capacity 1: wakes run, which checks state and want
 	cancel  context.CancelFunc
 	ran     sync.WaitGroup // of run
 
@@ -85,29 +90,23 @@ type Keeper struct {
 	registration *Registration
 	delay        time.Duration // backoff before the next try, after a failure
 	refused      time.Duration // backoff before the next request is sent, after a refused one
-	reported     string        // the failure logged last: outage, or the kind of the error waited for; "" after a success
-	short        bool          // the log says that callers get no IDs
-	ends, leads  bool          // the log has the warnings of announce
 	highest      int64         // highest limit of all leases so far: no delta above it has been used
+	report       report
 
 	// For Stats: renewals that succeeded, calls to the store that failed, and errors of takes.
 	Renewals, Failures, Rejections atomic.Int64
 
-	tracing atomic.Int64 // calls of Trace.TakeRejected under way
-
+	tracing atomic.Int64          // calls of Trace.TakeRejected under way
 	lastErr atomic.Pointer[error] // the error of the last call to the store; nil if it succeeded
-
-	want atomic.Int64 // the highest delta that Extend asked for since the last renewal; 0: none
-
-	// ending is held by Invalidate, and while a new lease becomes current.
-	ending      sync.Mutex
-	invalidated int // calls of Invalidate
 }
 
-// StartContext returns the context of a start that Settings.StartTimeout bounds.
-func (k *Keeper) StartContext() (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(context.Background(), k.StartTimeout, fmt.Errorf("StartTimeout, %v, is over", k.StartTimeout))
-}
+// heartbeat is the time between the beginnings of two renewals, each bounded by renewTimeout and by
+// AssignTimeout. So a renewal ends within a minute of the beginning of the last, as package
+// assigner promises to leases.
+const (
+	heartbeat    = 45 * time.Second
+	renewTimeout = time.Minute - heartbeat
+)
 
 // Start takes the first lease within ctx and keeps it until Close.
 func (k *Keeper) Start(ctx context.Context, hooks Hooks) error {
@@ -123,46 +122,125 @@ func (k *Keeper) Start(ctx context.Context, hooks Hooks) error {
 	return nil
 }
 
-// AwaitFirst waits for d, in which the first unit begins that no earlier holder has used, or until
-// ctx ends. If ctx ends earlier, it returns an error at once.
-func (k *Keeper) AwaitFirst(ctx context.Context, d time.Duration) error {
-	if tooLong(ctx, d) {
-		return fmt.Errorf("%s: an earlier process may have used the worker ID for the next %v, and the start ends before: raise StartTimeout, "+
-			"or the time of the context: %w", k.Package, d, context.DeadlineExceeded)
+func (k *Keeper) run(ctx context.Context) {
+	timer := time.NewTimer(k.untilRenewal())
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.wake:
+			state := k.Current()
+			if k.delay > 0 || state != nil && (k.refused > 0 || state.Last >= k.want.Load()) {
+				continue // nothing to do, or a backoff, which a wake-up does not cut short
+			}
+		case <-timer.C:
+		}
+		timer.Reset(k.step(ctx))
 	}
-	if d > slowStart {
-		k.Logger.Warn("waiting for the first unit of a worker ID that an earlier process may have used", "for", d.String())
+}
+
+// step renews the lease, or takes one if none is held, and returns the time to wait before the next
+// step.
+func (k *Keeper) step(ctx context.Context) time.Duration {
+	started := time.Now()
+	k.moving.Lock() // a transition has called Ended by then
+	from := k.state.Load()
+	k.moving.Unlock()
+	held := from.Phase == Held
+	var err error
+	if held {
+		err = k.renew(ctx, from)
+	} else {
+		err = k.claim(ctx, from)
 	}
-	select {
-	case <-time.After(d):
+	switch {
+	case ctx.Err() != nil:
+		return heartbeat // Close is waiting
+	case err == nil:
+		k.succeeded(held)
+		next := max(k.untilRenewal()-time.Since(started), shortestPause) // a slow renewal hardly delays the next
+		if k.refused > 0 {
+			next = min(next, k.refused)
+		}
+		return next
+	case errors.Is(err, errInvalidated), held && errors.Is(err, assigner.ErrWorkerRowLost):
+		return 0
+	}
+	k.lastErr.Store(&err)
+	if p, ok := errors.AsType[passing](err); ok && !held {
+		k.delay = k.pause(p, err)
+	} else {
+		k.delay = nextDelay(k.delay)
+		k.failed(err)
+	}
+	k.reportShortage(err)
+	return k.delay
+}
+
+// renew renews the lease that is held.
+func (k *Keeper) renew(ctx context.Context, held *State) error {
+	ctx, cancel := context.WithTimeout(ctx, min(k.AssignTimeout, renewTimeout))
+	defer cancel()
+	oldest := k.hooks.Oldest()
+	used, position := k.hooks.Deltas()
+	used = min(used, position, k.highest)
+	want := k.want.Load()
+	grant, err := k.lease.Renew(ctx, assigner.Use{Used: used, Want: max(position, want), Oldest: oldest})
+	if err == nil && grant.WorkerID != held.WorkerID {
+		err = fmt.Errorf("%w: a renewal of worker ID %d has returned worker ID %d", assigner.ErrWorkerRowLost, held.WorkerID, grant.WorkerID)
+	}
+	if errors.Is(err, assigner.ErrWorkerRowLost) {
+		k.lose(held, grant, err)
+	}
+	if err != nil {
+		return err
+	}
+	k.Renewals.Add(1)
+	k.highest = max(k.highest, grant.Last)
+	k.want.CompareAndSwap(want, 0) // a generator that still needs a refused delta asks again
+	k.refused = nextDelay(k.refused)
+	if grant.Last >= want {
+		k.refused = 0
+	}
+	if position > grant.Last { // the clock was wrong for a moment, or is ahead of a lossy store
+		position = min(used, grant.Last)
+	}
+	state := k.transition(held, renewed{position, grant.Last})
+	if state == nil {
 		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("%s: waiting for the first unit: %w", k.Package, generator.Ended(ctx))
 	}
+	k.announce(state)
+	if k.refused > 0 || state.Last != held.Last {
+		k.changed.Wake()
+	}
+	return nil
 }
 
-// Current returns the grant that may be used, or nil.
-func (k *Keeper) Current() *Grant { return k.current.Load() }
-
-// Latest returns the last grant that Current has returned.
-func (k *Keeper) Latest() *Grant { return k.latest.Load() }
-
-// Shortage returns ErrLeaseExhausted, and says why no grant covers the next unit.
-func (k *Keeper) Shortage() error {
-	grant := k.latest.Load()
-	err := fmt.Errorf("%w: worker ID %d may be used up to delta %d", uidring.ErrLeaseExhausted, grant.WorkerID, grant.Last)
-	if k.current.Load() == nil {
-		err = fmt.Errorf("%w: worker ID %d is no longer held", uidring.ErrLeaseExhausted, grant.WorkerID)
+// untilRenewal returns the time to wait before the next renewal: the longest time that the lease
+// allows, or half of the time that the clock takes to reach the limit if that is shorter. A
+// generator that uses deltas faster than the clock calls Extend.
+func (k *Keeper) untilRenewal() time.Duration {
+	state, longest := k.Current(), heartbeat
+	if state != nil && state.RenewWithin > 0 {
+		longest = max(min(longest, state.RenewWithin), shortestPause)
 	}
-	if last := k.lastErr.Load(); last != nil {
-		return fmt.Errorf("%w; last answer of the store: %w", err, generator.Detach(*last))
+	if state == nil || !state.Fenced() {
+		return longest
 	}
-	return err
+	unit, lossy := state.unit, state.Guarantee == assigner.GuaranteeLossy
+	_, position := k.hooks.Deltas()
+	left := state.Last - position
+	if left > 0 && !lossy { // the clock uses up nothing of a grant that is ahead of it
+		left = state.Last - min(position, k.Alloc.Delta(state.Clock.Now()))
+	}
+	switch {
+	case left <= 0 && lossy: // its fences follow its clock
+		return min(longest, time.Second)
+	case left <= 0 || left >= int64(2*longest/unit): // if the store grants no more, the generator calls Extend when it needs more
+		return longest
+	}
+	return max(time.Duration(left)*unit/2, shortestPause)
 }
-
-// Changed returns a channel that is closed when the Keeper next gets a worker ID or a higher limit,
-// or when a renewal has refused a request of Extend.
-func (k *Keeper) Changed() <-chan struct{} { return k.changed.Wait() }
 
 // Extend requests a grant that reaches up to delta. It does not wait; Changed reports the result.
 func (k *Keeper) Extend(delta int64) {
@@ -174,34 +252,6 @@ func (k *Keeper) Extend(delta int64) {
 	}
 }
 
-// Invalidate withdraws the current lease and takes another in the background. The old one is not
-// released: a copy of this process may be using it.
-func (k *Keeper) Invalidate() {
-	k.ending.Lock()
-	k.invalidated++
-	k.current.Store(nil)
-	k.hooks.Ended()
-	k.ending.Unlock()
-	k.Logger.Info("worker ID invalidated", "worker", k.latest.Load().WorkerID)
-	generator.Signal(k.wake)
-}
-
-// Close stops the background work, waits for it, ends the lease, and releases the worker ID within
-// the timeout. Call it once.
-func (k *Keeper) Close() error {
-	k.cancel()
-	k.ran.Wait()
-	grant := k.current.Swap(nil)
-	issued := k.hooks.Ended()
-	k.registration.End(issued)
-	if grant == nil || grant.lost {
-		k.abandon()
-		return nil // no lease to release
-	}
-	if err := k.release(context.Background(), k.lease, issued); err != nil {
-		k.Logger.Warn("worker ID not released", "worker", grant.WorkerID, "error", err)
-		return fmt.Errorf("%s: worker ID not released: %w", k.Package, generator.Detach(err))
-	}
-	k.Logger.Info("worker ID released", "worker", grant.WorkerID)
-	return nil
-}
+// Changed returns a channel that is closed when the Keeper next gets a worker ID or a higher limit,
+// or when a renewal has refused a request of Extend.
+func (k *Keeper) Changed() <-chan struct{} { return k.changed.Wait() }

@@ -244,26 +244,21 @@ func TestUnfencedLeaseEndsWithItsLoss(t *testing.T) {
 func TestLeaseIsAbandonedOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.store.OnAbandon = func(g assigner.Grant) { r.Note("abandon %d", g.WorkerID-r.first) }
-		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
+		r.assign = func(ctx context.Context, n int) (assigner.Grant, error) {
 			r.Note("assign")
 			if n > 1 {
-				return assigner.Grant{}, errors.New("store is down")
+				<-ctx.Done()
 			}
-			return r.fresh(n), nil
+			return r.fresh(n), ctx.Err()
 		}
 		r.open(t)
 		r.Read()
 		r.Invalidate()
 		synctest.Wait()
 		same(t, r.Read()[2:], "0s abandon 0", "0s assign", "0s INFO worker ID assigned", "0s assigned 1")
-		r.ended = func() { // Close is called before the keeper wakes up
-			r.ended = nil
-			if err := r.Close(); err != nil {
-				t.Error(err)
-			}
-		}
 		r.Invalidate()
-		same(t, r.Read(), "0s ended", "0s abandon 1", "0s ended", "0s INFO worker ID invalidated")
+		testkit.Must(t, r.Close())
+		same(t, r.Read(), "0s ended", "0s INFO worker ID invalidated", "0s abandon 1", "0s assign", "0s ended")
 	})
 }
 

@@ -46,7 +46,8 @@ type Trace struct {
 // nil if the layout or the epoch is wrong. Without mistakes the caller goes on with Start.
 func New(s Settings) (*Keeper, *check.Checker) {
 	c := &check.Checker{}
-	k := &Keeper{wake: make(chan struct{}, 1), leftOut: s.Layout == bitsalloc.Layout{}}
+	k := &Keeper{wake: make(chan struct{}, 1), report: report{leftOut: s.Layout == bitsalloc.Layout{}}}
+	k.state.Store(&State{})
 	s.Layout = cmp.Or(s.Layout, bitsalloc.Default())
 	s.Layout.Unit = cmp.Or(s.Layout.Unit, time.Second)
 	s.Epoch = cmp.Or(s.Epoch, bitsalloc.DefaultEpoch())
@@ -79,13 +80,13 @@ func New(s Settings) (*Keeper, *check.Checker) {
 	return k, c
 }
 
-// domain returns the domain that the assigner gets.
-func (k *Keeper) domain() assigner.Domain {
+// domain returns the domain that the assigner gets, with a func that reads the clock.
+func (k *Keeper) domain(now func() int64) assigner.Domain {
 	d := assigner.Domain{
 		Layout:       k.Alloc.Layout(),
 		Epoch:        k.Alloc.Epoch(),
 		DatacenterID: k.DatacenterID,
-		Now:          k.delta,
+		Now:          now,
 		MaxAhead:     k.MaxAhead,
 		Registered:   true,
 	}

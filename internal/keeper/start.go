@@ -37,6 +37,11 @@ func nextDelay(last time.Duration) time.Duration {
 	return next/2 + rand.N(next/2)
 }
 
+// StartContext returns the context of a start that Settings.StartTimeout bounds.
+func (k *Keeper) StartContext() (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(context.Background(), k.StartTimeout, fmt.Errorf("StartTimeout, %v, is over", k.StartTimeout))
+}
+
 // first takes the first lease. Until ctx ends, it calls Assign again after an error that says when
 // to retry, and when the store does not answer.
 func (k *Keeper) first(ctx context.Context) error {
@@ -47,7 +52,7 @@ func (k *Keeper) first(ctx context.Context) error {
 	defer slow.Stop()
 	var cause error // the error behind the last wait
 	for {
-		err := k.assign(ctx, 0)
+		err := k.claim(ctx, k.Latest())
 		slow.Stop()
 		if err == nil {
 			return nil
@@ -98,8 +103,7 @@ func (k *Keeper) retry(err error) (time.Duration, bool) {
 	if _, away := errors.AsType[storecall.Away](err); !silent && !away {
 		return 0, false
 	}
-	if k.reported != outage {
-		k.reported = outage
+	if k.report.differs(errOutage) {
 		k.Logger.Warn("waiting for a worker ID", "error", err)
 	}
 	k.delay = nextDelay(k.delay)
@@ -117,10 +121,27 @@ func tooLong(ctx context.Context, wait time.Duration) bool {
 // It adds jitter, up to an eighth and at most 5 s, so that a fleet does not return to its store at
 // once.
 func (k *Keeper) pause(p passing, err error) time.Duration {
-	if kind := fmt.Sprintf("%T", p); k.reported != kind {
-		k.reported = kind
+	if k.report.differs(kindOf(err)) {
 		k.Logger.Warn("waiting for a worker ID", "retry", p.RetryAfter().String(), "error", err)
 	}
 	least := min(max(p.RetryAfter(), shortestPause), longestPause)
 	return least + rand.N(min(least/8, 5*time.Second))
+}
+
+// AwaitFirst waits for d, in which the first unit begins that no earlier holder has used, or until
+// ctx ends. If ctx ends earlier, it returns an error at once.
+func (k *Keeper) AwaitFirst(ctx context.Context, d time.Duration) error {
+	if tooLong(ctx, d) {
+		return fmt.Errorf("%s: an earlier process may have used the worker ID for the next %v, and the start ends before: raise StartTimeout, "+
+			"or the time of the context: %w", k.Package, d, context.DeadlineExceeded)
+	}
+	if d > slowStart {
+		k.Logger.Warn("waiting for the first unit of a worker ID that an earlier process may have used", "for", d.String())
+	}
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%s: waiting for the first unit: %w", k.Package, generator.Ended(ctx))
+	}
 }

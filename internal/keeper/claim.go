@@ -1,0 +1,86 @@
+package keeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/storecall"
+)
+
+// claim returns errInvalidated when Invalidate was called while it took a lease; the lease is
+// dropped.
+var errInvalidated = errors.New("keeper: invalidated")
+
+// claim takes a lease and makes it the state, unless Invalidate has changed the state from since: a
+// copy of the process may have the lease, too.
+func (k *Keeper) claim(ctx context.Context, from *State) error {
+	if k.registration != nil {
+		used, _ := k.hooks.Deltas()
+		k.registration.End(used)
+	}
+	k.abandon()
+	lease, clock, err := k.ask(ctx)
+	if err != nil {
+		return err
+	}
+	registration, grant, err := k.admit(lease.Grant())
+	if err != nil {
+		return errors.Join(err, k.release(ctx, lease, 0))
+	}
+	k.lease, k.registration = lease, registration
+	k.highest = max(k.highest, grant.Last)
+	k.refused = 0
+	k.want.Store(0) // it was for an earlier lease
+	state := k.transition(from, claimed{grant, clock, k.Alloc.Delta(clock.Now()), k.Ahead, k.Alloc.Layout().Unit})
+	if state == nil {
+		return errInvalidated
+	}
+	k.announceClaim(state)
+	k.changed.Wake()
+	return nil
+}
+
+// ask gets a lease from the user's assigner within the timeout, and the last reading of the clock
+// that the assigner made, and checked. If it has made none, ask reads the clock after the call: the
+// monotonic clock, which counts from the reading on, may have stood still during the call.
+func (k *Keeper) ask(ctx context.Context) (assigner.Lease, Clock, error) {
+	call, cancel := context.WithTimeout(ctx, k.claimTimeout)
+	defer cancel()
+	var last atomic.Pointer[Clock]
+	now := func() int64 {
+		clock := Clock{k.Now().Round(0), time.Now()}
+		last.Store(&clock)
+		return k.Alloc.Delta(clock.wall)
+	}
+	lease, err := k.Assigner.Assign(call, k.domain(now))
+	switch {
+	case err != nil && call.Err() != nil && ctx.Err() == nil:
+		err = storecall.Away{Err: fmt.Errorf("no answer within AssignTimeout, %v: %w", k.claimTimeout, err)}
+	case err == nil && lease == nil:
+		err = fmt.Errorf("%w: the assigner returned neither a lease nor an error", assigner.ErrWorkerUnknown)
+	}
+	if last.Load() == nil {
+		now()
+	}
+	return lease, *last.Load(), err
+}
+
+// admit checks a grant and enters it into the registry of the process.
+func (k *Keeper) admit(g assigner.Grant) (*Registration, assigner.Grant, error) {
+	domain := k.domain(nil)
+	if g.Last < 1 {
+		return nil, g, fmt.Errorf("the assigner grants worker ID %d with Last %d, allowed: 1 or more; without a fence it is assigner.Unlimited",
+			g.WorkerID, g.Last)
+	}
+	if err := domain.CheckWorkerID(g.WorkerID, "the assigner"); err != nil {
+		return nil, g, err
+	}
+	if domain.ReuseError != nil && g.Reusable && !g.Fenced() {
+		return nil, g, fmt.Errorf("worker ID %d (%v): %w", g.WorkerID, g.Guarantee, domain.ReuseError)
+	}
+	return Register(domain, g)
+}

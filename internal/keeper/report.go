@@ -1,0 +1,140 @@
+package keeper
+
+import (
+	"errors"
+	"time"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/generator"
+)
+
+// A report is what the log already says, so that each record comes once. Only the goroutine, and
+// Start before it, use it.
+type report struct {
+	leftOut bool  // the Layout was left out
+	failure error // the kind of the failure logged last: errOutage, or of kindOf; nil after a success
+	short   bool  // callers get no IDs
+	ends    bool  // the layout ends within a year
+	leads   bool  // ID time runs ahead
+}
+
+// Kinds of failures beside the errors of package assigner.
+var (
+	errOutage = errors.New("calls to the store fail")
+	errWait   = errors.New("another error that passes")
+)
+
+// kindOf returns what an error that passes waits for: its text has times that change.
+func kindOf(err error) error {
+	for _, kind := range []error{assigner.ErrQuarantined, assigner.ErrWorkersExhausted, assigner.ErrWorkerAheadOfClock} {
+		if errors.Is(err, kind) {
+			return kind
+		}
+	}
+	return errWait
+}
+
+// differs reports whether a failure is of another kind than the last one.
+func (r *report) differs(kind error) bool {
+	before := r.failure
+	r.failure = kind
+	return before != kind
+}
+
+// succeeded resets the failure state. It reports only the end of an outage: claim has already
+// reported a worker ID that ends a wait.
+func (k *Keeper) succeeded(kept bool) {
+	k.lastErr.Store(nil)
+	if k.report.failure == errOutage {
+		grant := k.Latest().Grant
+		k.Logger.Info("worker ID: the store answers again", "worker", grant.WorkerID)
+		if kept {
+			generator.Report(k.Logger, "LeaseKept", k.Trace.LeaseKept, assigner.LeaseInfo{Grant: grant})
+		}
+	}
+	k.delay, k.report.failure, k.report.short = 0, nil, false
+}
+
+// failed reports a call to the store that failed, and logs the first one of an outage.
+func (k *Keeper) failed(err error) {
+	k.Failures.Add(1)
+	state := k.Latest()
+	if k.report.differs(errOutage) {
+		record := []any{"worker", state.WorkerID, "error", err}
+		if state.Fenced() {
+			_, lasts := k.Window()
+			record = append(record, "ids_for", lasts.Truncate(time.Second).String(), "ids_until", time.Now().Add(lasts).UTC().Format(time.RFC3339))
+		}
+		k.Logger.Warn("worker ID: call to the store failed", record...)
+	}
+	generator.Report(k.Logger, "RenewFailed", k.Trace.RenewFailed, assigner.LeaseInfo{Grant: state.Grant, Err: err})
+}
+
+// reportShortage reports, once in an outage, that no grant covers the present.
+func (k *Keeper) reportShortage(err error) {
+	state := k.Current()
+	if _, position := k.hooks.Deltas(); k.report.short || state != nil && position < state.Last {
+		return
+	}
+	k.report.short = true
+	k.Logger.Error("worker ID: callers get no IDs", "worker", k.Latest().WorkerID, "calls", "Next returns ErrLeaseExhausted, NextContext waits",
+		"remedy", "bring the store back; do not restart processes, since a start needs the store", "error", err)
+}
+
+// announceClaim reports a lease. Operators find out by its record later who issued an ID.
+func (k *Keeper) announceClaim(s *State) {
+	record := []any{"library", "uidring", "worker", s.WorkerID, "datacenter", k.DatacenterID, "guarantee", s.Guarantee.String(),
+		"layout", k.Alloc.Layout().String(), "ends", k.Alloc.Expires().Format(time.DateOnly)}
+	if s.Namespace != "" {
+		record = append(record, "namespace", s.Namespace)
+	}
+	k.Logger.Info("worker ID assigned", record...)
+	k.announceStart(s)
+	k.announce(s)
+	generator.Report(k.Logger, "LeaseAssigned", k.Trace.LeaseAssigned, assigner.LeaseInfo{Grant: s.Grant})
+}
+
+// longLead is how far ID time may be ahead of the clock before the Keeper warns.
+const longLead = 10 * time.Minute
+
+// announceLayout warns of a layout that was left out: it must stay as it is once there are IDs.
+func (k *Keeper) announceLayout() {
+	if !k.report.leftOut {
+		return
+	}
+	d := k.domain(nil)
+	k.Logger.Warn("the Layout was left out, and cannot change later", "layout", d.Layout.String(),
+		"ids_per_second", int64(time.Second/d.Layout.Unit)*(k.Alloc.MaxSequence()+1), "ends", k.Alloc.Expires().Format(time.DateOnly), "worker_ids", d.MaxWorkerID()+1,
+		"remedy", "write one down: bitsalloc.Recommended() for leased worker IDs, or bitsalloc.Default() to keep this one")
+}
+
+// announceStart warns when the first unit of a new lease is ahead of the clock by more than 3 s and
+// three units, which a few restarts within a unit may use up.
+func (k *Keeper) announceStart(s *State) {
+	ahead := s.First - s.Delta
+	if ahead <= max(3, int64(3*time.Second/k.Alloc.Layout().Unit)) {
+		return
+	}
+	calls := "IDs have a time that is so far ahead of the clock"
+	if ahead > k.MaxAhead {
+		calls = "Next returns an error until then, NextContext waits"
+	}
+	k.Logger.Warn("worker ID begins ahead of the clock", "worker", s.WorkerID, "ahead", (time.Duration(ahead) * k.Alloc.Layout().Unit).String(),
+		"until", k.Alloc.Time(s.First).UTC().Format(time.RFC3339), "calls", calls,
+		"remedy", "call Close when a process ends; after a crash wait, and after a burst choose a layout with more sequence bits")
+}
+
+// announce warns, once each, when the layout ends within a year, and when callers have driven ID
+// time further ahead of the clock than longLead. The units that a lease begins ahead do not count.
+func (k *Keeper) announce(s *State) {
+	if !k.report.ends && k.Alloc.Time(s.position).AddDate(1, 0, 0).After(k.Alloc.Expires()) {
+		k.report.ends = true
+		k.Logger.Warn("the delta field is used up within a year", "expires", k.Alloc.Expires(), "layout", k.Alloc.Layout().String())
+	}
+	at := k.Alloc.Time(s.position - max(s.First-s.Delta, 0))
+	if lead := min(at.Sub(k.Now()), at.Sub(s.Clock.Now())); !k.report.leads && lead > longLead {
+		k.report.leads = true
+		k.Logger.Warn("ID time runs ahead of the clock", "ahead", lead.Truncate(time.Minute).String(), "layout", k.Alloc.Layout().String(),
+			"remedy", "a layout with more sequence bits, or MaxAhead to bound it")
+	}
+}
