@@ -677,7 +677,7 @@ func TestQuarantineCoversEveryGrant(t *testing.T) {
 			a, d := open(off.host)
 			before, l := maps.Clone(s.rows), takeIn(t, a, d)
 			// It is ahead by MaxLead, and renews as often as it gets more.
-			lead := l.(*lease).limitsOn(s.status).lead
+			lead := l.(*lease).terms.fences(s.status).lead
 			for last := int64(0); last < l.Grant().Last; {
 				last = l.Grant().Last
 				if _, err := l.Renew(t.Context(), Use{Used: min(last, d.Now()+lead), Want: last + 100}); err != nil {

@@ -34,11 +34,11 @@ type reading struct {
 
 // inherit returns Oldest and Former for a claim of the row old, whose grant begins at first.
 func (c *claim) inherit(old leasestore.Row, first int64) (e elders, oldest, former int64) {
-	e.kept = c.domain.KeptFor
+	e.kept = c.terms.domain.KeptFor
 	if !old.Free() || old.Token == "" && old.Former != 0 { // or it was recovered: Former covers all
-		e.taken = above(old.Fence, c.units(e.kept), c.limits.end)
+		e.taken = capped(old.Fence, c.terms.units(e.kept), c.view.fences.end)
 	}
-	oldest, former = e.former(old, c.passed())
+	oldest, former = e.former(old, c.view.passed)
 	if former == 0 {
 		oldest = first
 	}

@@ -1,5 +1,17 @@
 package assigner
 
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/storecall"
+)
+
 // fences is the arithmetic of fences, in deltas, without a store and without a clock. from is the
 // present, or after a recovery the fence of the namespace if that is higher: all fences lie above
 // it then. Each line begins at from:
@@ -33,21 +45,21 @@ type fences struct {
 	lossy   bool
 }
 
-// above returns delta + n, but at most last.
-func above(delta, n, last int64) int64 { return delta + min(n, last-delta) }
+// capped returns delta + n, but at most last.
+func capped(delta, n, last int64) int64 { return delta + min(n, last-delta) }
 
 // farthest returns the highest fence of a row that a claim may take.
-func (f fences) farthest(from int64) int64 { return above(from, f.lead, f.end) }
+func (f fences) farthest(from int64) int64 { return capped(from, f.lead, f.end) }
 
 // ceiling returns the cap above from. A short MaxLead does not keep renewals from two windows.
 func (f fences) ceiling() int64 { return max(f.lead, 2*f.window) + f.reserve }
 
 // most returns the highest fence for a holder that has used deltas up to used.
 func (f fences) most(from, used int64) int64 {
-	if used > above(from, f.lead+f.step, f.end) { // a claim alone leads a step beyond the lead
+	if used > capped(from, f.lead+f.step, f.end) { // a claim alone leads a step beyond the lead
 		return f.last
 	}
-	return above(from, f.ceiling(), f.last)
+	return capped(from, f.ceiling(), f.last)
 }
 
 // quarantine returns how far above the present the deltas may lie that a store has forgotten.
@@ -58,18 +70,18 @@ func (f fences) quarantine() int64 {
 	return f.ceiling() + 1 + 2*f.skew
 }
 
-// claim returns the fence of a claim of a row with the fence found.
-func (f fences) claim(from, found int64) int64 {
-	return max(found, above(from, f.window, f.last), above(found, f.step, f.last))
+// forClaim returns the fence of a claim of a row with the fence found.
+func (f fences) forClaim(from, found int64) int64 {
+	return max(found, capped(from, f.window, f.last), capped(found, f.step, f.last))
 }
 
-// renew returns the fence of a renewal of a row with the fence held, after a use up to used. Below
+// forRenewal returns the fence of a renewal of a row with the fence held, after a use up to used. Below
 // the cap a fence rises by one unit at least: a late swap from the old row must fail.
-func (f fences) renew(from, held, used, want int64, p pace) int64 {
+func (f fences) forRenewal(from, held, used, want int64, p pace) int64 {
 	// Last want, which may come from a clock that was wrong for a moment. MaxSkew is always
 	// allowed.
-	want = min(want, above(max(used, held), max(2*p.need, 2*f.skew), f.last))
-	wanted := max(held+1, want, above(from, 2*f.window, f.last), above(used, p.need, f.last))
+	want = min(want, capped(max(used, held), max(2*p.need, 2*f.skew), f.last))
+	wanted := max(held+1, want, capped(from, 2*f.window, f.last), capped(used, p.need, f.last))
 	return max(held, min(wanted, f.most(from, used)))
 }
 
@@ -95,3 +107,79 @@ func (f fences) follow(p pace, used, now int64) pace {
 // an ID, but at least first - 1 of its grant. The fence that its claim has found may be lower:
 // after a quarantine the deltas in between may be in use by a holder that the store has forgotten.
 func released(fence, used, first int64) int64 { return min(fence, max(used, first-1)) }
+
+// terms are common to all leases of an assigner for a domain. They give the spans of a
+// configuration in the units of the domain, and the limits of fences.
+type terms struct {
+	cfg    LeaseConfig
+	domain Domain
+	alloc  *bitsalloc.Allocator
+}
+
+// window returns LeaseConfig.Window, at least one unit.
+func (t terms) window() time.Duration { return max(t.cfg.Window, t.domain.Layout.Unit) }
+
+// exclusive returns how long after the start of a claim or renewal the row cannot have another
+// holder. The row expires after two windows by the store's clock, which starts later. Half a window
+// is held back, since clocks run at different speeds. A clock that is set forward by more, shortly
+// before a failover that loses a takeover, is a condition of IDENTITY.md.
+func (t terms) exclusive() time.Duration { return 3 * t.window() / 2 }
+
+// units returns a span in units, rounded down.
+func (t terms) units(span time.Duration) int64 { return int64(span / t.domain.Layout.Unit) }
+
+// span returns n units.
+func (t terms) span(n int64) time.Duration { return time.Duration(n) * t.domain.Layout.Unit }
+
+// fences returns the limits of fences on a store. Without an identity of the store there is no
+// quarantine to keep short.
+func (t terms) fences(s leasestore.Status) fences {
+	window := t.units(t.window())
+	f := fences{window: window, step: min(max(t.units(time.Second), 1), window), end: t.alloc.MaxDelta(), lossy: s.Lossy,
+		skew: t.units(t.cfg.MaxSkew + t.domain.Layout.Unit - 1)}
+	f.reserve = max(window/2, 2*f.step)
+	f.lead = t.units(cmp.Or(t.cfg.MaxLead, 24*time.Hour))
+	if t.cfg.MaxLead == 0 && s.Identity != "" && !s.Lossy {
+		f.lead = 2*window + f.reserve
+	}
+	f.last = f.end
+	if s.Lossy { // so that grants that it has forgotten lie in the past when the next holder leaves quarantine
+		f.last = min(f.last, t.alloc.Delta(s.Now)+window)
+	}
+	return f
+}
+
+// A view is one look at the status of the store and at this host's clock, in deltas, with the limits
+// of fences that follow.
+type view struct {
+	status leasestore.Status
+	fences fences
+	now    int64 // by this host's clock
+	store  int64 // by the store's clock
+	passed int64 // the first delta that Horizon does not take for past: holders of lower ones issue no IDs any more
+}
+
+// view returns an error for a store with faults, and when the clocks disagree.
+func (t terms) view(s leasestore.Status, now int64) (view, error) {
+	if len(s.Faults) > 0 && !t.cfg.AllowUndurable {
+		return view{}, fmt.Errorf("%w: %s; correct the settings, or set AllowUndurable to accept the risk", leasestore.ErrNotDurable, strings.Join(s.Faults, "; "))
+	}
+	here, bound := t.alloc.Time(now), t.cfg.MaxSkew+t.domain.Layout.Unit
+	if max(here.Sub(s.Now).Abs(), s.Seen.Sub(s.Now)) > bound {
+		last := slices.MaxFunc([]time.Time{s.Now, s.Seen}, time.Time.Compare)
+		return view{}, fmt.Errorf("%w: it is %s on this host, and %s in the store or at its last write, allowed: a difference of %v; correct the clock "+
+			"that is wrong, here or on the host that wrote", leasestore.ErrClockSkew, stamp(here), stamp(last), t.cfg.MaxSkew)
+	}
+	return view{s, t.fences(s), now, t.alloc.Delta(s.Now), t.alloc.Delta(s.Now.Add(-storecall.ClockBound))}, nil
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// from returns the delta above which the limits count. fence is the namespace's.
+func (v view) from(fence int64) int64 { return max(v.now, fence) }
+
+// forgotten returns the highest delta that a store may have forgotten when a quarantine begins.
+// fence is the namespace's.
+func (v view) forgotten(fence int64) int64 {
+	return capped(max(v.store, fence), v.fences.quarantine(), v.fences.end)
+}

@@ -17,24 +17,24 @@ func TestFences(t *testing.T) {
 	lossy.lossy, lossy.last = true, 1100
 	calm := pace{need: 1}
 	for name, tt := range map[string]struct{ got, want int64 }{
-		"claim of a fence in the past":          {limits.claim(1000, 900), 1120},
-		"claim of a fence ahead":                {limits.claim(1000, 1110), 1120},
-		"claim of a fence a window ahead":       {limits.claim(1000, 1120), 1121},
-		"claim at the end of the layout":        {short.claim(1000, 900), 1100},
-		"claim after the end of the layout":     {short.claim(1000, 1100), 1100},
-		"claim on a lossy store":                {lossy.claim(1000, 900), 1100},
-		"claim of a fence above a lossy store":  {lossy.claim(1000, 1150), 1150},
-		"renewal of an idle holder":             {limits.renew(1000, 1120, 1000, 0, calm), 1240},
-		"renewal ahead of the clock":            {limits.renew(1000, 1250, 1248, 0, calm), 1251},
-		"renewal ahead, for its pace":           {limits.renew(1000, 1250, 1248, 0, pace{need: 20}), 1268},
-		"renewal ahead, as wanted":              {limits.renew(1000, 1250, 1248, 1260, calm), 1260},
-		"renewal with an absurd wish":           {limits.renew(1000, 1250, 1302, 1<<40, calm), 1422},
-		"renewal with a wish as large as pace":  {limits.renew(1000, 1250, 1302, 1<<40, pace{need: 100}), 1502},
-		"renewal up to the cap":                 {limits.renew(1000, 1350, 1301, 5000, pace{need: 500}), 1360},
-		"renewal at the cap":                    {limits.renew(1000, 1360, 1300, 5000, calm), 1360},
-		"renewal above the cap":                 {limits.renew(1000, 1400, 1300, 5000, calm), 1400},
-		"renewal of a holder beyond the lead":   {limits.renew(1000, 1360, 1302, 0, pace{need: 500}), 1802},
-		"renewal above a lossy store":           {lossy.renew(1000, 1150, 1000, 0, calm), 1150},
+		"claim of a fence in the past":          {limits.forClaim(1000, 900), 1120},
+		"claim of a fence ahead":                {limits.forClaim(1000, 1110), 1120},
+		"claim of a fence a window ahead":       {limits.forClaim(1000, 1120), 1121},
+		"claim at the end of the layout":        {short.forClaim(1000, 900), 1100},
+		"claim after the end of the layout":     {short.forClaim(1000, 1100), 1100},
+		"claim on a lossy store":                {lossy.forClaim(1000, 900), 1100},
+		"claim of a fence above a lossy store":  {lossy.forClaim(1000, 1150), 1150},
+		"renewal of an idle holder":             {limits.forRenewal(1000, 1120, 1000, 0, calm), 1240},
+		"renewal ahead of the clock":            {limits.forRenewal(1000, 1250, 1248, 0, calm), 1251},
+		"renewal ahead, for its pace":           {limits.forRenewal(1000, 1250, 1248, 0, pace{need: 20}), 1268},
+		"renewal ahead, as wanted":              {limits.forRenewal(1000, 1250, 1248, 1260, calm), 1260},
+		"renewal with an absurd wish":           {limits.forRenewal(1000, 1250, 1302, 1<<40, calm), 1422},
+		"renewal with a wish as large as pace":  {limits.forRenewal(1000, 1250, 1302, 1<<40, pace{need: 100}), 1502},
+		"renewal up to the cap":                 {limits.forRenewal(1000, 1350, 1301, 5000, pace{need: 500}), 1360},
+		"renewal at the cap":                    {limits.forRenewal(1000, 1360, 1300, 5000, calm), 1360},
+		"renewal above the cap":                 {limits.forRenewal(1000, 1400, 1300, 5000, calm), 1400},
+		"renewal of a holder beyond the lead":   {limits.forRenewal(1000, 1360, 1302, 0, pace{need: 500}), 1802},
+		"renewal above a lossy store":           {lossy.forRenewal(1000, 1150, 1000, 0, calm), 1150},
 		"release":                               {released(1120, 1050, 1001), 1050},
 		"release of nothing":                    {released(1120, 0, 1001), 1000},
 		"release of more than the fence":        {released(1120, 2000, 1001), 1120},
@@ -96,7 +96,7 @@ func TestLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := (&terms{leaser: newLeaser(newMemStore(), tt.cfg), domain: d, alloc: alloc}).limitsOn(leasestore.Status{Now: d.Epoch, Identity: tt.identity})
+		f := terms{newLeaser(newMemStore(), tt.cfg).cfg, d, alloc}.fences(leasestore.Status{Now: d.Epoch, Identity: tt.identity})
 		if f.step != tt.step || f.lead != tt.lead || f.ceiling() != tt.cap || f.quarantine() != tt.quarantine {
 			t.Errorf("%s: %+v, cap %d, quarantine %d, want %+v", name, f, f.ceiling(), f.quarantine(), tt)
 		}

@@ -40,14 +40,14 @@ func (c *claim) lose(number int64) error {
 // createSpares creates free rows in one operation, from the worker ID first up, if the claim has
 // lost rows to others and the store can. It returns how many exist.
 func (c *claim) createSpares(first int64) int64 {
-	if c.raced == 0 || first > c.domain.MaxWorkerID() {
+	if c.raced == 0 || first > c.terms.domain.MaxWorkerID() {
 		return 0
 	}
-	rows := make([]leasestore.Row, min(spares, c.domain.MaxWorkerID()-first+1))
+	rows := make([]leasestore.Row, min(spares, c.terms.domain.MaxWorkerID()-first+1))
 	for i := range rows {
 		rows[i] = leasestore.Row{WorkerID: first + int64(i), Version: 1, Fence: c.found(leasestore.Row{}), Identity: term(c.meta)}
 	}
-	if ok, err := c.store.CreateFree(c.ctx, rows, -c.cfg.MaxSkew); !ok || err != nil {
+	if ok, err := c.leaser.store.CreateFree(c.ctx, rows, -c.terms.cfg.MaxSkew); !ok || err != nil {
 		return 0 // some may exist, and are not counted
 	}
 	return int64(len(rows))

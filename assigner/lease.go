@@ -13,7 +13,9 @@ import (
 // A lease is the holder's side of a row. The limit of its grant is the fence of the row as last
 // proved: by an acknowledged swap, or by a read that shows the lease's version and token.
 type lease struct {
-	*terms
+	leaser       *leaser
+	terms        terms
+	seat         *seat // of Fenced
 	fence, bound int64 // Fence and Quarantine of the namespace, when the row was claimed
 	guarantee    Guarantee
 	namespace    string // Status.Namespace at the claim
@@ -37,7 +39,7 @@ type lease struct {
 
 func (l *lease) Grant() Grant {
 	return Grant{WorkerID: l.row.WorkerID, First: l.first, Last: l.limit, Guarantee: l.guarantee, Reusable: true,
-		RenewWithin: l.window(), Namespace: l.namespace} // half of the time to live of the row
+		RenewWithin: l.terms.window(), Namespace: l.namespace} // half of the time to live of the row
 }
 
 // Renew raises the fence as far as fences allows, and keeps the row from expiring.
@@ -52,29 +54,29 @@ func (l *lease) renew(ctx context.Context, u Use) error {
 	if l.ended {
 		return fmt.Errorf("%w: row %d: the lease has ended", ErrWorkerRowLost, l.row.WorkerID)
 	}
-	began, at := l.clock(), l.domain.Now() // when u.Used was read
+	began, at := l.leaser.clock(), l.terms.domain.Now() // when u.Used was read
 	held := l.row.Fence
-	b, err := l.lookHeld(ctx, held)
+	v, err := l.lookHeld(ctx, held)
 	if err != nil {
 		return err
 	}
-	pace := b.limits.follow(l.pace, u.Used, at)
+	pace := v.fences.follow(l.pace, u.Used, at)
 	next := l.row
-	if b.status.Identity != l.server { // a row that matches has lost no commit
-		if next.Identity, err = l.recognise(ctx, b); err != nil {
+	if v.status.Identity != l.server { // a row that matches has lost no commit
+		if next.Identity, err = l.recognise(ctx, v); err != nil {
 			return err
 		}
 	}
-	next.Oldest, next.Former = l.elders.renew(l.row, b.passed(), u.Oldest, began.mono)
-	next.Fence = b.limits.renew(b.from(l.fence), l.row.Fence, u.Used, u.Want, pace)
+	next.Oldest, next.Former = l.elders.renew(l.row, v.passed, u.Oldest, began.mono)
+	next.Fence = v.fences.forRenewal(v.from(l.fence), l.row.Fence, u.Used, u.Want, pace)
 	if err := l.raise(ctx, next); err != nil {
 		return err
 	}
-	if b, err = l.lookHeld(ctx, held); err != nil { // the server may have moved, or time have passed
+	if v, err = l.lookHeld(ctx, held); err != nil { // the server may have moved, or time have passed
 		return err
 	}
 	l.limit = l.row.Fence
-	l.pace, l.server, l.renewed, l.safe = pace, b.status.Identity, began, l.exclusive()
+	l.pace, l.server, l.renewed, l.safe = pace, v.status.Identity, began, l.terms.exclusive()
 	return nil
 }
 
@@ -83,28 +85,28 @@ func (l *lease) renew(ctx context.Context, u Use) error {
 // clocks of this host, and not the server's clock: a new server's clock may be slow. A second
 // process of the same owner takes a row at once, so a Fenced lease ends whenever the server
 // changes. held is the fence before the renewal.
-func (l *lease) lookHeld(ctx context.Context, held int64) (bounds, error) {
-	b, err := l.look(ctx)
+func (l *lease) lookHeld(ctx context.Context, held int64) (view, error) {
+	v, err := l.leaser.look(ctx, l.terms)
 	if err != nil {
-		return b, err
+		return v, err
 	}
-	moved, elapsed := b.status.Identity != l.server, l.clock().longest(l.renewed)
-	if !b.status.Lossy && !moved || elapsed < l.safe && (b.status.Lossy || l.source == nil) {
-		return b, l.notLate(b, held)
+	moved, elapsed := v.status.Identity != l.server, l.leaser.clock().longest(l.renewed)
+	if !v.status.Lossy && !moved || elapsed < l.safe && (v.status.Lossy || l.leaser.source == nil) {
+		return v, l.notLate(v, held)
 	}
 	if moved {
 		// A successor on the new server starts above the deltas that its quarantine covers. The
 		// quarantine started after the last renewal of this lease.
-		l.limit = min(l.limit, above(max(l.alloc.Delta(l.renewed.wall), l.fence), b.limits.ceiling()+1, b.limits.end))
+		l.limit = min(l.limit, capped(max(l.terms.alloc.Delta(l.renewed.wall), l.fence), v.fences.ceiling()+1, v.fences.end))
 	}
-	return b, fmt.Errorf("%w: row %d: the store may have forgotten a claim by another process: the last renewal began %v ago, allowed: less than %v; "+
-		"the server was %q and is %q", ErrWorkerRowLost, l.row.WorkerID, elapsed, l.safe, l.server, b.status.Identity)
+	return v, fmt.Errorf("%w: row %d: the store may have forgotten a claim by another process: the last renewal began %v ago, allowed: less than %v; "+
+		"the server was %q and is %q", ErrWorkerRowLost, l.row.WorkerID, elapsed, l.safe, l.server, v.status.Identity)
 }
 
 // notLate returns an error if the fence is so far in the past that Horizon may have taken the
 // holder for gone, and passed its row. The holder has used up its grant long ago.
-func (l *lease) notLate(b bounds, fence int64) error {
-	if l.quarantine != nil || fence >= b.passed() {
+func (l *lease) notLate(v view, fence int64) error {
+	if l.quarantine != nil || fence >= v.passed {
 		return nil
 	}
 	return fmt.Errorf("%w: row %d: the renewal comes too late: the fence %d has been past for more than %v", ErrWorkerRowLost, l.row.WorkerID, fence, storecall.ClockBound)
@@ -117,7 +119,7 @@ func (l *lease) raise(ctx context.Context, next leasestore.Row) error {
 	for {
 		next.Fence = max(next.Fence, l.row.Fence)
 		first := !slices.Contains(l.tried, next.Fence)
-		ok, errSwap := l.store.Swap(ctx, l.row, next, 2*l.window())
+		ok, errSwap := l.leaser.store.Swap(ctx, l.row, next, 2*l.terms.window())
 		if errSwap != nil {
 			l.tried = append(l.tried, next.Fence)
 		}
@@ -138,7 +140,7 @@ func (l *lease) raise(ctx context.Context, next leasestore.Row) error {
 
 // load returns a func that reads the row.
 func (l *lease) load(ctx context.Context) func() (leasestore.Row, error) {
-	return func() (leasestore.Row, error) { return l.store.Load(ctx, l.row.WorkerID) }
+	return func() (leasestore.Row, error) { return l.leaser.store.Load(ctx, l.row.WorkerID) }
 }
 
 // prove records the row as set by this lease. Swaps from rows with another fence can no longer take
@@ -166,8 +168,8 @@ func (l *lease) check(found leasestore.Row) error {
 	case found.Revoked():
 		return fmt.Errorf("%w: row %d has been revoked", ErrWorkerRowLost, l.row.WorkerID)
 	case found.Version != l.row.Version || found.Token != l.row.Token:
-		if found.Owner == l.cfg.Owner {
-			l.losses.Add(1)
+		if found.Owner == l.terms.cfg.Owner {
+			l.leaser.losses.Add(1)
 		}
 		return fmt.Errorf("%w: row %d has been taken over by %q (%s)", ErrWorkerRowLost, l.row.WorkerID, found.Owner, found.Holder)
 	case !slices.Contains(l.tried, found.Fence):
@@ -180,7 +182,7 @@ func (l *lease) check(found leasestore.Row) error {
 // End frees the row if it is released, and gives back the deltas above the highest one in use. The
 // expiry is set to MaxSkew ago, so that the row is offered even if the store's clock is set back.
 func (l *lease) End(ctx context.Context, e Ending) error {
-	l.leave()
+	l.seat.leave()
 	if l.ended || !e.Released {
 		l.ended = true
 		return nil
@@ -192,11 +194,11 @@ func (l *lease) End(ctx context.Context, e Ending) error {
 	for held.Token == l.row.Token { // again if a renewal takes effect late
 		free := held
 		free.Token = ""
-		free.Former = l.elders.release(held, l.alloc.Delta(l.alloc.Time(l.domain.Now()).Add(l.domain.KeptFor)))
+		free.Former = l.elders.release(held, l.terms.alloc.Delta(l.terms.alloc.Time(l.terms.domain.Now()).Add(l.terms.domain.KeptFor)))
 		if l.lowers(held.Fence) {
 			free.Fence = released(held.Fence, e.Used, l.first)
 		}
-		ok, err := l.store.Swap(ctx, held, free, -l.cfg.MaxSkew)
+		ok, err := l.leaser.store.Swap(ctx, held, free, -l.terms.cfg.MaxSkew)
 		if held, err = storecall.Swapped(ok, err, held, free, l.load(ctx)); err != nil {
 			return fmt.Errorf("assigner: release row %d: %w", l.row.WorkerID, err)
 		}
@@ -209,5 +211,5 @@ func (l *lease) End(ctx context.Context, e Ending) error {
 // was not renewed for a window may be the copy itself, such as a machine that was resumed from a
 // snapshot only to be shut down.
 func (l *lease) lowers(fence int64) bool {
-	return (fence == l.row.Fence || slices.Contains(l.tried, fence)) && l.clock().longest(l.renewed) < l.window()
+	return (fence == l.row.Fence || slices.Contains(l.tried, fence)) && l.leaser.clock().longest(l.renewed) < l.terms.window()
 }

@@ -178,13 +178,22 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 	ctx, end := storecall.Operation(ctx)
 	defer end()
 	for {
-		c := &claim{bounds: bounds{terms: &terms{leaser: a, domain: d, alloc: alloc}}, ctx: ctx}
+		c := &claim{leaser: a, terms: terms{a.cfg, d, alloc}, ctx: ctx}
 		l, err := c.run()
 		if err == nil {
 			return l, nil
 		}
-		if c.leave(); !errors.Is(err, errMoved) {
+		if c.seat.leave(); !errors.Is(err, errMoved) {
 			return nil, err
 		}
 	}
+}
+
+// look reads the status of the store and this host's clock.
+func (a *leaser) look(ctx context.Context, t terms) (view, error) {
+	status, err := a.store.Status(ctx)
+	if err != nil {
+		return view{}, fmt.Errorf("assigner: read the status of the store: %w", err)
+	}
+	return t.view(status, t.domain.Now())
 }

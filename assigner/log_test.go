@@ -43,7 +43,7 @@ func TestLogRecords(t *testing.T) {
 		isNew, {"assigner: the other namespaces of the store cannot be read", `namespace=orders error="connection reset"`}, faults,
 		faults,
 		isNew, others, isNew, others,
-		{isNew[0], `store=*assigner.memStore namespace="" ` + ifNew},
+		{isNew[0], `store="" namespace="" ` + ifNew},
 	}
 	var want []string
 	for _, r := range records {

@@ -1,7 +1,6 @@
 package assigner
 
 import (
-	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -18,16 +17,16 @@ import (
 // a wrong store, its worker IDs are in use elsewhere, so loadMeta logs a warning that names the
 // store.
 func (c *claim) loadMeta() (err error) {
-	if c.meta, err = c.store.LoadMeta(c.ctx); err != nil {
+	if c.meta, err = c.leaser.store.LoadMeta(c.ctx); err != nil {
 		return fmt.Errorf("assigner: read the meta row: %w", err)
 	}
 	if c.meta.Version != 0 {
 		return c.checkMeta()
 	}
-	created, err := c.swapMeta(leasestore.Meta{Namespace: rand.Text(), Layout: c.domain.Layout, Epoch: c.domain.Epoch,
-		DatacenterID: c.domain.DatacenterID, FirstWorkerID: c.cfg.FirstWorkerID, NextWorkerID: c.cfg.FirstWorkerID, Identity: c.status.Identity})
+	created, err := c.swapMeta(leasestore.Meta{Namespace: rand.Text(), Layout: c.terms.domain.Layout, Epoch: c.terms.domain.Epoch,
+		DatacenterID: c.terms.domain.DatacenterID, FirstWorkerID: c.terms.cfg.FirstWorkerID, NextWorkerID: c.terms.cfg.FirstWorkerID, Identity: c.view.status.Identity})
 	if created {
-		c.cfg.Logger.Warn("assigner: the namespace is new in this store", "store", c.storeName(), "namespace", c.status.Namespace, "first_worker", c.cfg.FirstWorkerID,
+		c.terms.cfg.Logger.Warn("assigner: the namespace is new in this store", "store", c.view.status.Store, "namespace", c.view.status.Namespace, "first_worker", c.terms.cfg.FirstWorkerID,
 			"remedy", "if the service is new, wait until the servers that may become primary have the namespace; otherwise "+
 				"stop it and find its former store")
 		c.warnOfOthers()
@@ -37,7 +36,7 @@ func (c *claim) loadMeta() (err error) {
 
 // checkMeta returns an error when this process must not take a worker ID of the namespace.
 func (c *claim) checkMeta() error {
-	if err := mismatch(c.meta, c.domain, c.cfg.FirstWorkerID); err != nil {
+	if err := mismatch(c.meta, c.terms.domain, c.terms.cfg.FirstWorkerID); err != nil {
 		return err
 	}
 	if c.meta.Recovering() {
@@ -47,16 +46,13 @@ func (c *claim) checkMeta() error {
 	return nil
 }
 
-// storeName returns the name of the store for log records.
-func (c *claim) storeName() string { return cmp.Or(c.status.Store, fmt.Sprintf("%T", c.store)) }
-
 // swapMeta replaces the meta row that was read by next, with a new version and token. It returns
 // false when another process was faster. c.meta is then the row of that process.
 func (c *claim) swapMeta(next leasestore.Meta) (bool, error) {
 	next.Version++
 	next.Token = rand.Text()
-	ok, err := c.store.SwapMeta(c.ctx, c.meta, next)
-	found, err := storecall.Swapped(ok, err, c.meta, next, func() (leasestore.Meta, error) { return c.store.LoadMeta(c.ctx) })
+	ok, err := c.leaser.store.SwapMeta(c.ctx, c.meta, next)
+	found, err := storecall.Swapped(ok, err, c.meta, next, func() (leasestore.Meta, error) { return c.leaser.store.LoadMeta(c.ctx) })
 	if err != nil {
 		return false, fmt.Errorf("assigner: write the meta row: %w", err)
 	}
@@ -67,20 +63,20 @@ func (c *claim) swapMeta(next leasestore.Meta) (bool, error) {
 // warnOfOthers logs a warning when the namespace has been created beside others with the same
 // layout, epoch and datacenter ID: they produce equal IDs.
 func (c *claim) warnOfOthers() {
-	own := c.status.Namespace
+	own := c.view.status.Namespace
 	if own == "" { // the store has a single namespace
 		return
 	}
-	others, err := c.store.Namespaces(c.ctx)
+	others, err := c.leaser.store.Namespaces(c.ctx)
 	if err != nil { // a user may have no right to read other namespaces
-		c.cfg.Logger.Warn("assigner: the other namespaces of the store cannot be read", "namespace", own, "error", err)
+		c.terms.cfg.Logger.Warn("assigner: the other namespaces of the store cannot be read", "namespace", own, "error", err)
 		return
 	}
 	maps.DeleteFunc(others, func(name string, m leasestore.Meta) bool {
-		return name == own || mismatch(m, c.domain, m.FirstWorkerID) != nil
+		return name == own || mismatch(m, c.terms.domain, m.FirstWorkerID) != nil
 	})
 	if len(others) > 0 {
-		c.cfg.Logger.Warn("assigner: other namespaces give out the same worker IDs", "namespace", own,
+		c.terms.cfg.Logger.Warn("assigner: other namespaces give out the same worker IDs", "namespace", own,
 			"others", slices.Sorted(maps.Keys(others)), "remedy", "if their IDs can meet in a table or a message, use one namespace, or give "+
 				"each a DatacenterID")
 	}

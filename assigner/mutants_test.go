@@ -186,8 +186,8 @@ func closeCopy(w *simWorld, invalidate bool) {
 	}
 	copied := *original
 	copied.tried = slices.Clone(original.tried)
-	copied.terms = &terms{domain: to.domain, alloc: original.alloc,
-		leaser: &leaser{store: w.store.current(), cfg: original.cfg, clock: from.assigner.(*leaser).clock}}
+	copied.terms.domain, copied.seat = to.domain, nil
+	copied.leaser = &leaser{store: w.store.current(), clock: from.assigner.(*leaser).clock}
 	err := copied.End(context.Background(), Ending{Released: !invalidate, Used: from.issued})
 	w.log("a copy of holder %d is closed: %v", from.id, err)
 }
@@ -304,7 +304,7 @@ func cloneHolder(w *simWorld, invalidate bool) {
 		return
 	}
 	copied := *original
-	copied.terms = &terms{domain: to.domain, alloc: original.alloc,
-		leaser: &leaser{store: simLink{w.store, to}, cfg: original.cfg, clock: to.assigner.(*leaser).clock}}
+	copied.terms.domain, copied.seat = to.domain, nil
+	copied.leaser = &leaser{store: simLink{w.store, to}, clock: to.assigner.(*leaser).clock}
 	to.start(&copied, from)
 }

@@ -22,14 +22,10 @@ func (e passing) Unwrap() error { return e.error }
 // RetryAfter returns the time after which Assign may succeed.
 func (e passing) RetryAfter() time.Duration { return e.after }
 
-// inQuarantine is a type of its own, since generators log an error that passes when its type
-// changes.
-type inQuarantine struct{ passing }
-
 // quarantined returns the error for a worker ID that must not be used yet. The assigner keeps it
 // for a caller that calls Assign again after that time.
 func quarantined(workerID int64, remaining time.Duration, reason string) error {
-	return inQuarantine{passing{fmt.Errorf("%w: worker %d for %v more: %s", ErrQuarantined, workerID, remaining, reason), remaining}}
+	return passing{fmt.Errorf("%w: worker %d for %v more: %s", ErrQuarantined, workerID, remaining, reason), remaining}
 }
 
 // recognise stores a bound when the store is another server, or another copy of its data, than at
@@ -41,17 +37,17 @@ func quarantined(workerID int64, remaining time.Duration, reason string) error {
 // The first claim or renewal on the server stores the bound, so that neither later claims nor
 // restarts extend the quarantine. A second failover that loses the bound makes a higher one.
 func (c *claim) recognise() error {
-	for c.status.Identity != "" && !c.status.Lossy && !c.meta.Recovering() && c.meta.Identity != c.status.Identity {
+	for c.view.status.Identity != "" && !c.view.status.Lossy && !c.meta.Recovering() && c.meta.Identity != c.view.status.Identity {
 		before, next := c.meta.Identity, c.meta
-		next.Identity = c.status.Identity
-		next.Quarantine = max(next.Quarantine+1, c.forgotten(c.meta.Fence)) // another one after each change, see term
+		next.Identity = c.view.status.Identity
+		next.Quarantine = max(next.Quarantine+1, c.view.forgotten(c.meta.Fence)) // another one after each change, see term
 		stored, err := c.swapMeta(next)
 		if err != nil {
 			return err
 		}
 		if stored {
-			c.cfg.Logger.Warn("assigner: the store is another server or another copy of its file, and may have lost commits", "store", c.storeName(), "namespace", c.status.Namespace,
-				"now", c.meta.Identity, "before", before, "starts_wait_until", stamp(c.alloc.Time(c.meta.Quarantine-c.limits.lead)),
+			c.terms.cfg.Logger.Warn("assigner: the store is another server or another copy of its file, and may have lost commits", "store", c.view.status.Store, "namespace", c.view.status.Namespace,
+				"now", c.meta.Identity, "before", before, "starts_wait_until", stamp(c.terms.alloc.Time(c.meta.Quarantine-c.view.fences.lead)),
 				"remedy", "none is needed after a failover; never use two copies of a store")
 		}
 	}
@@ -70,10 +66,10 @@ func term(m leasestore.Meta) string {
 // recognise returns the term for a renewal on another server than the last one. Each row with the
 // term of a server is written after the bound, so a failover that loses the bound loses the row's
 // change, too.
-func (l *lease) recognise(ctx context.Context, b bounds) (string, error) {
-	c := &claim{bounds: b, ctx: ctx}
+func (l *lease) recognise(ctx context.Context, v view) (string, error) {
+	c := &claim{leaser: l.leaser, terms: l.terms, ctx: ctx, view: v}
 	var err error
-	if c.meta, err = l.store.LoadMeta(ctx); err != nil && !errors.Is(err, leasestore.ErrOverlap) {
+	if c.meta, err = l.leaser.store.LoadMeta(ctx); err != nil && !errors.Is(err, leasestore.ErrOverlap) {
 		return "", fmt.Errorf("assigner: read the meta row: %w", err)
 	}
 	if c.meta.Version == 0 { // the row is gone, too
@@ -109,17 +105,17 @@ func (q *quarantine) remaining(status leasestore.Status, now instant) time.Durat
 }
 
 func (l *lease) remains(status leasestore.Status) error {
-	return quarantined(l.row.WorkerID, l.quarantine.remaining(status, l.clock()), "the store may have forgotten the last holder")
+	return quarantined(l.row.WorkerID, l.quarantine.remaining(status, l.leaser.clock()), "the store may have forgotten the last holder")
 }
 
 // keep stores a lease in quarantine for a later call of Assign, ordered by the beginning of the
 // quarantine, and returns err. The caller does not use the lease any more: another call may have
 // it.
 func (c *claim) keep(l *lease, err error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.waiting = append(c.waiting, l)
-	slices.SortStableFunc(c.waiting, func(a, b *lease) int { return a.quarantine.began.mono.Compare(b.quarantine.began.mono) })
+	c.leaser.mu.Lock()
+	defer c.leaser.mu.Unlock()
+	c.leaser.waiting = append(c.leaser.waiting, l)
+	slices.SortStableFunc(c.leaser.waiting, func(a, b *lease) int { return a.quarantine.began.mono.Compare(b.quarantine.began.mono) })
 	return err
 }
 
@@ -127,26 +123,29 @@ func (c *claim) keep(l *lease, err error) error {
 // or nil. All kept leases have the domain of the claim: loadMeta has compared it with the domain of
 // the namespace.
 func (c *claim) pick() *lease {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.waiting, func(l *lease) bool { return c.source == nil || l.row.WorkerID == c.here.workerID })
+	c.leaser.mu.Lock()
+	defer c.leaser.mu.Unlock()
+	i := slices.IndexFunc(c.leaser.waiting, func(l *lease) bool { return c.leaser.source == nil || l.row.WorkerID == c.seat.workerID })
 	if i < 0 {
 		return nil
 	}
-	l := c.waiting[i]
-	c.waiting = slices.Delete(c.waiting, i, i+1)
-	l.terms = c.terms
+	l := c.leaser.waiting[i]
+	c.leaser.waiting = slices.Delete(c.leaser.waiting, i, i+1)
+	l.terms, l.seat = c.terms, c.seat
 	return l
 }
 
-// resume returns a kept lease if its quarantine is over, or an error with the remaining time.
-// Without a kept lease it returns neither.
+// errNoneKept: no lease is kept for a claim.
+var errNoneKept = errors.New("assigner: no lease is kept")
+
+// resume returns a kept lease if its quarantine is over, an error with the remaining time, or
+// errNoneKept.
 func (c *claim) resume() (*lease, error) {
 	for l := c.pick(); l != nil; l = c.pick() {
-		if l.quarantine.remaining(c.status, c.clock()) > 0 {
-			return nil, c.keep(l, l.remains(c.status))
+		if l.quarantine.remaining(c.view.status, c.leaser.clock()) > 0 {
+			return nil, c.keep(l, l.remains(c.view.status))
 		}
-		from := max(l.first, c.now)
+		from := max(l.first, c.view.now)
 		switch err := l.renew(c.ctx, Use{Used: from, Want: from}); {
 		case err == nil:
 			if err := c.loadMeta(); err != nil {
@@ -160,5 +159,5 @@ func (c *claim) resume() (*lease, error) {
 		}
 		// It has expired meanwhile, and another process has the row.
 	}
-	return nil, nil
+	return nil, errNoneKept
 }

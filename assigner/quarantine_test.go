@@ -180,7 +180,7 @@ func TestSpareRowsBeginAboveTheBound(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
 	s.status.Identity, s.meta.Identity, s.meta.Quarantine = "B", "B", 1050
-	c := &claim{bounds: bounds{terms: &terms{leaser: leased(creatingStore{s, t}).(*leaser), domain: memDomain()}}, ctx: t.Context(), meta: s.meta, raced: 1}
+	c := &claim{leaser: leased(creatingStore{s, t}).(*leaser), terms: terms{domain: memDomain()}, ctx: t.Context(), meta: s.meta, raced: 1}
 	if n := c.createSpares(1); n != 3 || s.rows[1].Fence != 1050 || c.found(s.rows[1]) != 1050 {
 		t.Errorf("%d rows, such as %+v; want 3 with the fence 1050", n, s.rows[1])
 	}

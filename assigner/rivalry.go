@@ -18,45 +18,53 @@ const yieldAfter = 2
 // taken returns an error for a row that is held and must not be taken, or nil.
 func (c *claim) taken(row leasestore.Row) error {
 	switch {
-	case row.Token == "" || !row.Expires.After(c.status.Now):
-		c.losses.Store(0)
+	case row.Token == "" || !row.Expires.After(c.view.status.Now):
+		c.leaser.losses.Store(0)
 		return nil
-	case row.Owner != c.cfg.Owner:
+	case row.Owner != c.terms.cfg.Owner:
 		return fmt.Errorf("%w: row %d is held by %q (%s) until %s by the store's clock, here %q; give each a worker ID of its own",
-			ErrWorkerInUse, row.WorkerID, row.Owner, row.Holder, stamp(row.Expires), c.cfg.Owner)
-	case c.losses.Load() >= yieldAfter:
+			ErrWorkerInUse, row.WorkerID, row.Owner, row.Holder, stamp(row.Expires), c.terms.cfg.Owner)
+	case c.leaser.losses.Load() >= yieldAfter:
 		return fmt.Errorf("%w: row %d is held by %s, a second process with owner %q: it has taken the row from this process %d times; "+
 			"stop one of the two, or give each a worker ID and an owner of its own", ErrWorkerInUse, row.WorkerID, row.Holder, row.Owner,
 			yieldAfter)
-	case c.status.Lossy:
-		return quarantined(row.WorkerID, row.Expires.Sub(c.status.Now), "the store may have forgotten a takeover by another process of the same owner")
+	case c.view.status.Lossy:
+		return quarantined(row.WorkerID, row.Expires.Sub(c.view.status.Now), "the store may have forgotten a takeover by another process of the same owner")
 	}
 	return nil
 }
 
-// fencedHere has the worker IDs that Fenced assigners claim or hold for generators of this process,
-// each with the terms of its lease. Without it, a second generator of the same owner would take the
-// row from the first in turns.
+// fencedHere has the seats of the Fenced assigners that claim or hold a worker ID for a generator of
+// this process. Without it, a second generator of the same owner would take the row from the first
+// in turns.
 var fencedHere sync.Map
 
-type fencedKey struct {
+// A seat is the worker ID that a Fenced assigner has reserved for a claim and its lease.
+type seat struct {
 	namespace string // Meta.Namespace
 	workerID  int64
 	owner     string
 }
 
-// reserve asks the source of Fenced for the worker ID, and enters it into fencedHere until leave.
-// It returns an error when a generator of this process has it for the same owner.
+// leave frees the seat. The seat of another assigner than Fenced is nil.
+func (s *seat) leave() {
+	if s != nil {
+		fencedHere.CompareAndDelete(*s, s)
+	}
+}
+
+// reserve asks the source of Fenced for the worker ID, and takes a seat in fencedHere. It
+// returns an error when a generator of this process has it for the same owner.
 func (c *claim) reserve() error {
 	storecall.Pause(c.ctx) // the source may need the only connection of a pool
-	l, err := c.source.Assign(c.ctx, c.domain)
+	l, err := c.leaser.source.Assign(c.ctx, c.terms.domain)
 	if err != nil {
 		return err
 	}
 	if l == nil {
 		return fmt.Errorf("%w: the source of Fenced returned neither a lease nor an error", ErrWorkerUnknown)
 	}
-	g, first, last := l.Grant(), c.cfg.FirstWorkerID, c.domain.MaxWorkerID()
+	g, first, last := l.Grant(), c.terms.cfg.FirstWorkerID, c.terms.domain.MaxWorkerID()
 	switch {
 	case g.Guarantee != GuaranteeDerived:
 		return errors.Join(fmt.Errorf("assigner: Fenced: source grants a worker ID that is %v, allowed: %v; use that assigner by itself",
@@ -64,14 +72,11 @@ func (c *claim) reserve() error {
 	case g.WorkerID < first || g.WorkerID > last:
 		return fmt.Errorf("%w: %d from the source of Fenced, allowed with FirstWorkerID %d: %d to %d", ErrWorkerOutOfRange, g.WorkerID, first, first, last)
 	}
-	c.here = fencedKey{c.meta.Namespace, g.WorkerID, c.cfg.Owner}
-	if c.domain.Registered {
-		if _, taken := fencedHere.LoadOrStore(c.here, c.terms); taken {
-			return fmt.Errorf("%w: a generator of this process holds row %d for owner %q; share it, or close it first", ErrWorkerInUse, g.WorkerID, c.cfg.Owner)
+	c.seat = &seat{c.meta.Namespace, g.WorkerID, c.terms.cfg.Owner}
+	if c.terms.domain.Registered {
+		if _, taken := fencedHere.LoadOrStore(*c.seat, c.seat); taken {
+			return fmt.Errorf("%w: a generator of this process holds row %d for owner %q; share it, or close it first", ErrWorkerInUse, g.WorkerID, c.terms.cfg.Owner)
 		}
 	}
 	return nil
 }
-
-// leave frees the entry in fencedHere.
-func (t *terms) leave() { fencedHere.CompareAndDelete(t.here, t) }

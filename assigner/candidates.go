@@ -1,0 +1,136 @@
+package assigner
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/uidring/uidring/assigner/leasestore"
+)
+
+const (
+	// listed is the number of expired rows that a claim reads at first, enough for processes that
+	// start at once to try different rows.
+	listed = 256
+	// attempts is the number of rows that it tries in a round: if all of them are lost, there are
+	// more processes than rows.
+	attempts = 8
+)
+
+// farthest returns the highest fence of a row that this claim may take.
+func (c *claim) farthest() int64 { return c.view.fences.farthest(c.view.from(c.meta.Fence)) }
+
+// free returns the rows to try, the best first: rows that the generator can use at once, the next
+// worker ID that was never given out, and rows that it has to wait for. It returns an error if
+// there are none. While there are new worker IDs, Auto takes only spares, of the first rows. Other
+// claims read more rows when all rows that they have read are unusable.
+func (c *claim) free() ([]leasestore.Row, error) {
+	for n := listed; ; n *= 8 {
+		rows, err := c.leaser.store.Expired(c.ctx, n)
+		if err != nil {
+			return nil, fmt.Errorf("assigner: list the expired rows: %w", err)
+		}
+		c.listed = rows
+		usable, nearest := c.usable(rows)
+		if len(usable) == 0 && len(rows) == n && (c.usedUp() || !c.leaser.newFirst) {
+			continue
+		}
+		if fence := c.found(leasestore.Row{}); !c.usedUp() && fence > c.farthest() {
+			nearest = min(nearest, fence)
+		} else if !c.usedUp() {
+			usable = append(usable, leasestore.Row{WorkerID: c.meta.NextWorkerID})
+		}
+		if len(usable) == 0 {
+			return nil, c.none(nearest)
+		}
+		// In each rank use a random order, so that processes that start at once try different rows.
+		c.leaser.shuffle(len(usable), func(i, j int) { usable[i], usable[j] = usable[j], usable[i] })
+		slices.SortStableFunc(usable, func(a, b leasestore.Row) int { return cmp.Compare(c.rank(a), c.rank(b)) })
+		return usable[:min(attempts, len(usable))], nil
+	}
+}
+
+// usable returns the rows that may be taken, and the lowest fence of the rows whose fence is too
+// far ahead. It leaves out rows that are not counted yet, since the worker ID of such a row would
+// be given out again if the row were deleted.
+func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row, nearest int64) {
+	nearest = math.MaxInt64
+	for _, row := range rows {
+		switch {
+		case row.Expires.After(c.view.status.Now), row.WorkerID > min(c.terms.domain.MaxWorkerID(), c.meta.NextWorkerID-1):
+		case !c.usedUp() && c.leaser.newFirst && !spare(row):
+		case c.found(row) > c.farthest():
+			nearest = min(nearest, c.found(row))
+		default:
+			usable = append(usable, row)
+		}
+	}
+	return usable, nearest
+}
+
+// The ranks of rows, of which the lowest is taken first. Up to rankNew the generator can use the
+// row at once.
+const (
+	rankSpare = -1          // of Auto
+	rankNew   = 1 << 50     // a new worker ID; the windows of a lead are fewer
+	rankWait  = rankNew + 1 // and the units to wait
+)
+
+// rank returns the rank of a row. For a row that can be used at once it is the number of windows
+// that the fence is ahead of the clock, begun windows included: in units, all processes would try
+// the same row.
+func (c *claim) rank(row leasestore.Row) int64 {
+	ahead := max(c.found(row)-c.view.from(c.meta.Fence), 0)
+	switch {
+	case c.leaser.newFirst && row.Version != 0 && spare(row):
+		return rankSpare
+	case c.view.status.Lossy && row.Version != 0: // its fence is past after the quarantine
+		return 0
+	case ahead > c.terms.domain.MaxAhead && row.Version == 0: // after a row with the same wait
+		return rankWait + ahead + 1
+	case ahead > c.terms.domain.MaxAhead:
+		return rankWait + ahead
+	case row.Version == 0:
+		return rankNew
+	}
+	return (ahead + c.view.fences.window - 1) / c.view.fences.window
+}
+
+// spare reports whether a row was created for other processes and never claimed: every claim has an
+// owner.
+func spare(row leasestore.Row) bool { return row.Token == "" && row.Owner == "" }
+
+// fixed returns the row of the reserved worker ID, unless another owner holds it.
+func (c *claim) fixed() ([]leasestore.Row, error) {
+	row, err := c.leaser.store.Load(c.ctx, c.seat.workerID)
+	if err != nil {
+		return nil, fmt.Errorf("assigner: read row %d: %w", c.seat.workerID, err)
+	}
+	if err = c.taken(row); err == nil && c.found(row) > c.farthest() {
+		err = c.none(c.found(row))
+	}
+	row.WorkerID = c.seat.workerID
+	return []leasestore.Row{row}, err
+}
+
+// usedUp reports whether all worker IDs of the layout have been given out.
+func (c *claim) usedUp() bool { return c.meta.NextWorkerID > c.terms.domain.MaxWorkerID() }
+
+// none returns the error for a claim that found no worker ID. nearest is the lowest fence of the
+// free ones, all of them too far ahead of the clock, or the largest int64 when none is free.
+func (c *claim) none(nearest int64) error {
+	if nearest < math.MaxInt64 {
+		after := c.terms.alloc.Time(nearest).Sub(c.terms.alloc.Time(c.view.fences.farthest(c.view.now))) // saturates, unlike a product
+		if nearest <= c.meta.Quarantine {
+			return passing{fmt.Errorf("%w: for %v more: the store is another server or another copy of its file, now %q, and may have lost commits",
+				ErrQuarantined, after, c.meta.Identity), after}
+		}
+		return passing{fmt.Errorf("%w: the fences of all free worker IDs are more than %v ahead; wait for the clock, or raise MaxLead in the whole "+
+			"namespace; if generators run ahead all the time, choose a layout with more sequence bits", ErrWorkerAheadOfClock, c.terms.span(c.view.fences.lead)), after}
+	}
+	return passing{fmt.Errorf("%w: all %d have been given out, and none is free; wait until one is released, or use another namespace "+
+		"with another DatacenterID; IDs of a layout with more worker bits need new tables, since they can be equal to the old ones", ErrWorkersExhausted,
+		c.terms.domain.MaxWorkerID()-c.terms.cfg.FirstWorkerID+1), time.Second}
+}
