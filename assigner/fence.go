@@ -12,6 +12,9 @@ import (
 	"github.com/uidring/uidring/internal/storecall"
 )
 
+// The way of a renewal: package keeper decides when, this file how far, lease.go what changes in the
+// row. Package leasestore has the contract of stores, and sqlassigner/lease.go the statements.
+
 // fences is the arithmetic of fences, in deltas, without a store and without a clock. from is the
 // present, or after a recovery the fence of the namespace if that is higher: all fences lie above
 // it then. Each line begins at from:

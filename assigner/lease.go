@@ -10,6 +10,9 @@ import (
 	"github.com/uidring/uidring/internal/storecall"
 )
 
+// The way of a renewal: package keeper calls Renew, fence.go says how far the fence may rise, and a
+// leasestore.Store swaps the row. A claim takes the same way from claim.go.
+
 // A lease is the holder's side of a row. The limit of its grant is the fence of the row as last
 // proved: by an acknowledged swap, or by a read that shows the lease's version and token.
 type lease struct {
@@ -78,6 +81,15 @@ func (l *lease) renew(ctx context.Context, u Use) error {
 	l.limit = l.row.Fence
 	l.pace, l.server, l.renewed, l.safe = pace, v.status.Identity, began, l.terms.exclusive()
 	return nil
+}
+
+// look reads the status of the store and this host's clock.
+func (a *leaser) look(ctx context.Context, t terms) (view, error) {
+	status, err := a.store.Status(ctx)
+	if err != nil {
+		return view{}, fmt.Errorf("assigner: read the status of the store: %w", err)
+	}
+	return t.view(status, t.domain.Now())
 }
 
 // lookHeld looks, and ends the lease if another process may have had the row meanwhile and the

@@ -188,12 +188,3 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 		}
 	}
 }
-
-// look reads the status of the store and this host's clock.
-func (a *leaser) look(ctx context.Context, t terms) (view, error) {
-	status, err := a.store.Status(ctx)
-	if err != nil {
-		return view{}, fmt.Errorf("assigner: read the status of the store: %w", err)
-	}
-	return t.view(status, t.domain.Now())
-}

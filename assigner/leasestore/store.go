@@ -11,12 +11,12 @@ package leasestore
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
-
-	"github.com/uidring/uidring/bitsalloc"
 )
+
+// The way of a renewal: package assigner calls Status, Swap and Status again. The statements of the
+// SQL databases are in sqlassigner/lease.go.
 
 // A Store keeps the leases of a namespace: one Meta row, and one Row for each worker ID that was
 // ever given out. The namespace is part of the store's own configuration. A Store needs no
@@ -100,27 +100,6 @@ type Status struct {
 	Namespace string `json:"namespace"` // of the store; "" if its server or file has a single namespace
 }
 
-// A Meta describes a namespace. All its holders compose IDs in the same way. A store keeps numbers
-// from 0 to the largest int64, an Epoch in whole milliseconds, and the texts that a Row may have;
-// Namespace is like a Token.
-//
-// The names in JSON never change: files, keys and remote leases have them.
-type Meta struct {
-	Version       int64            `json:"version"`   // counts swaps, from 1
-	Namespace     string           `json:"namespace"` // random; another value shows that the namespace was created again
-	Layout        bitsalloc.Layout `json:"layout"`
-	Epoch         time.Time        `json:"epoch"`
-	DatacenterID  int64            `json:"datacenterID"`
-	FirstWorkerID int64            `json:"firstWorkerID"`   // smallest worker ID of the namespace, see LeaseConfig.FirstWorkerID
-	NextWorkerID  int64            `json:"nextWorkerID"`    // smallest worker ID that was never given out
-	Fence         int64            `json:"fence"`           // lower bound for the fence of every row, also of rows not created yet
-	Horizon       int64            `json:"horizon"`         // claims begin above this delta, see Horizon
-	Quarantine    int64            `json:"quarantine"`      // highest delta that servers before Identity may have granted and forgotten
-	Token         string           `json:"token"`           // random, new at each swap
-	Identity      string           `json:"identity"`        // of the server at the last claim
-	Extra         string           `json:"extra,omitempty"` // of a later release, see Row
-}
-
 // A Row keeps the state of a worker ID. Its fence is the highest delta that a holder may use or may
 // have used: the next holder starts above it. A claim and a renewal raise it. A release, in the
 // swap that frees the row, sets it to the highest delta of which the holder has issued an ID.
@@ -146,10 +125,6 @@ type Row struct {
 	Extra    string    `json:"extra,omitempty"`
 }
 
-// Same reports whether m and other have the same version and token. A swap from m then succeeds on
-// other.
-func (m Meta) Same(other Meta) bool { return m.Version == other.Version && m.Token == other.Token }
-
 // Free reports whether the row has no holder because it was released, created as a spare, or taken
 // from its holder by Recover.
 func (r Row) Free() bool { return r.Token == "" || strings.HasPrefix(r.Token, recoveringPrefix) }
@@ -159,26 +134,3 @@ func (r Row) Free() bool { return r.Token == "" || strings.HasPrefix(r.Token, re
 func (r Row) Same(other Row) bool {
 	return r.Version == other.Version && r.Fence == other.Fence && r.Token == other.Token
 }
-
-// Errors about a store. Each is wrapped in a text that names the server, namespace, row or file,
-// and the remedy.
-var (
-	// ErrOverlap: two sources in one database would give out the same worker IDs.
-	ErrOverlap = errors.New("leasestore: worker IDs overlap")
-	// ErrDamaged: the files of a store are incomplete, missing or from another store, or were
-	// moved, replaced or deleted while in use. No lease is taken from the store, since its fences
-	// are not known.
-	ErrDamaged = errors.New("leasestore: store damaged")
-	// ErrNotDurable: the store may forget commits that it has acknowledged, and would then give out
-	// a worker ID twice; or it is read-only.
-	ErrNotDurable = errors.New("leasestore: store not durable")
-	// ErrClockSkew: the clocks of this host and of the store differ by more than
-	// LeaseConfig.MaxSkew.
-	ErrClockSkew = errors.New("leasestore: clock skew")
-	// ErrRowMissing: the row of a lease has vanished, alone or with its namespace. A renewal
-	// returns it with ErrWorkerRowLost.
-	ErrRowMissing = errors.New("leasestore: worker row missing")
-	// ErrFenceRegressed: a restore, or a failover that lost commits, has set the store back to an
-	// earlier state. It comes with ErrWorkerRowLost.
-	ErrFenceRegressed = errors.New("leasestore: fence regressed")
-)

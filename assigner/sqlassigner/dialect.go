@@ -12,16 +12,18 @@ import (
 
 // A dialect holds the differences between databases.
 type dialect struct {
-	name      string // shown in errors
-	client    string // the command that creates the tables of a group, %s
-	files     func(...schema.Group) []schema.File
-	quote     string                // of an identifier
-	inSchemas bool                  // relations returns schemas; a name is in lower case
-	schema    string                // of all tables; "": relations returns it, or there is none
-	relations string                // see store.relations
-	times     *strings.Replacer     // see store.sql
-	conflict  bool                  // has INSERT … ON CONFLICT and RETURNING, and shows no commit before it is on disk
-	diagnose  func(error) diagnosis // classifies an error of this database
+	name       string // shown in errors
+	client     string // the command that creates the tables of a group, %s
+	files      func(...schema.Group) []schema.File
+	quote      string                // of an identifier
+	inSchemas  bool                  // relations returns schemas; a name is in lower case
+	schema     string                // of all tables; "": relations returns it, or there is none
+	relations  string                // see store.relations
+	times      *strings.Replacer     // see store.sql
+	onConflict bool                  // has INSERT … ON CONFLICT
+	returning  bool                  // has INSERT … RETURNING
+	showsEarly bool                  // reads show commits that are not on disk yet
+	diagnose   func(error) diagnosis // classifies an error of this database
 	// look sets the identity and the clock of a server, and the settings and tables that let it
 	// forget commits. It returns errReadOnly when the server accepts no commits. It may note facts
 	// about the connection in the session.

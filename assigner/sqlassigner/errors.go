@@ -51,6 +51,7 @@ type diagnosis struct {
 	passes   bool   // a retry may succeed
 	undone   bool   // the statement certainly had no effect
 	exists   bool   // the row existed already
+	noRight  bool   // the user lacks a right to the tables or their schema
 }
 
 // explain words the error that ended a call.
@@ -108,9 +109,9 @@ var (
 	readOnly = diagnosis{sentinel: leasestore.ErrNotDurable, passes: true, undone: true,
 		advice: "use the address of the primary"}
 	noLogin = diagnosis{sentinel: ErrAccessDenied, advice: "check user and password, and whether the user may connect from this host, or must with TLS"}
-	noRight = diagnosis{sentinel: ErrAccessDenied,
+	noRight = diagnosis{sentinel: ErrAccessDenied, noRight: true,
 		advice: "the user needs SELECT, INSERT and UPDATE on the tables of schema/, and CREATE to make a missing one"}
-	noRightOfSchema   = diagnosis{sentinel: ErrAccessDenied, advice: noRight.advice + " (GRANT CREATE ON SCHEMA)"}
+	noRightOfSchema   = diagnosis{sentinel: ErrAccessDenied, noRight: true, advice: noRight.advice + " (GRANT CREATE ON SCHEMA)"}
 	noRightOrDatabase = diagnosis{sentinel: ErrAccessDenied,
 		advice: "the database does not exist, or the user has no right to it: CREATE DATABASE, or GRANT SELECT, INSERT, UPDATE, CREATE on its tables"}
 	duplicate = diagnosis{passes: true, exists: true, advice: "either many processes write the same row, or rows of WORKER_NODE " +

@@ -2,10 +2,8 @@ package sqlassigner
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +14,9 @@ import (
 	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/schema"
 )
+
+// The way of a renewal: lease.go of package assigner calls Status and Swap, session.go runs their
+// statements on a connection, and the file of the database, such as mysql.go, looks at the server.
 
 // LeaseStore returns the store of a namespace in the tables WORKER_LEASE and WORKER_LEASE_META, for
 // [assigner.Leased], [assigner.Auto] and [assigner.Fenced]:
@@ -70,74 +71,6 @@ func (l *leases) row(workerID int64) string {
 	return fmt.Sprintf("row %d of namespace %q in WORKER_LEASE", workerID, l.namespace)
 }
 
-func (l *leases) Load(ctx context.Context, workerID int64) (leasestore.Row, error) {
-	return ask(ctx, l.store, "read "+l.row(workerID), func(ctx context.Context, conn *session) (leasestore.Row, error) {
-		if !l.store.dialect.conflict {
-			return l.readDurable(ctx, conn, workerID)
-		}
-		return l.read(ctx, conn, workerID)
-	})
-}
-
-// read returns the zero row when there is none.
-func (l *leases) read(ctx context.Context, conn *session, workerID int64) (leasestore.Row, error) {
-	row, err := scanRow(conn.QueryRowxContext(ctx, l.store.sql(selectRow+" AND WORKER_ID = ?"), l.namespace, workerID))
-	if errors.Is(err, sql.ErrNoRows) {
-		return leasestore.Row{}, nil
-	}
-	return row, err
-}
-
-// readDurable returns a row that is on disk. Some databases show a commit before it is on disk, so
-// a row that was only read may be gone after a crash. readDurable therefore increments SWAPS if the
-// row still has the values it has read, and otherwise reads again: the acknowledged write proves
-// that all earlier commits are on disk, too. The write waits for an uncommitted change of the row.
-// A missing row is returned at once: a swap that may be creating it belongs to a claim that was
-// given up or has no answer yet.
-func (l *leases) readDurable(ctx context.Context, conn *session, workerID int64) (leasestore.Row, error) {
-	for {
-		row, err := l.read(ctx, conn, workerID)
-		if err != nil || row == (leasestore.Row{}) {
-			return row, err
-		}
-		changed, err := l.store.exec(ctx, conn, "UPDATE WORKER_LEASE {key} SET SWAPS = SWAPS + 1"+sameRow,
-			l.namespace, workerID, row.Version, row.Fence, row.Token)
-		if err != nil || changed == 1 {
-			return row, err
-		}
-	}
-}
-
-func (l *leases) List(ctx context.Context) ([]leasestore.Row, error) {
-	return l.rows(ctx, selectRow, l.namespace)
-}
-
-func (l *leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
-	return l.rows(ctx, selectRow+" AND EXPIRES_AT <= {utc} ORDER BY EXPIRES_AT LIMIT ?", l.namespace, n)
-}
-
-func (l *leases) rows(ctx context.Context, query string, args ...any) ([]leasestore.Row, error) {
-	what := fmt.Sprintf("list namespace %q in WORKER_LEASE", l.namespace)
-	return ask(ctx, l.store, what, func(ctx context.Context, conn *session) (rows []leasestore.Row, err error) {
-		err = each(ctx, conn, l.store.sql(query), args, func(result *sqlx.Rows) error {
-			row, err := scanRow(result)
-			rows = append(rows, row)
-			return err
-		})
-		return rows, err
-	})
-}
-
-// rowColumns are the columns that scanRow reads.
-const rowColumns = "WORKER_ID, VERSION, FENCE, OLDEST, FORMER, TOKEN, OWNER, HOLDER, SERVER_ID, EXTRA, {expires}"
-
-func scanRow(result interface{ Scan(...any) error }) (r leasestore.Row, err error) {
-	var expires int64
-	err = result.Scan(&r.WorkerID, &r.Version, &r.Fence, &r.Oldest, &r.Former, &r.Token, &r.Owner, &r.Holder, &r.Identity, &r.Extra, &expires)
-	r.Expires = time.UnixMicro(expires).UTC()
-	return r, err
-}
-
 func (l *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
 	if err := checkRow(next); err != nil {
 		return false, err
@@ -161,6 +94,15 @@ func (l *leases) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Du
 	return l.swap(ctx, what, rowTable, ready, updateRow, append(l.arguments(next, ttl)[2:], same...)...)
 }
 
+// swap is a swap of the store, after which WORKER_NODE is read again.
+func (l *leases) swap(ctx context.Context, what string, t table, ready probe, statement string, args ...any) (bool, error) {
+	ok, err := l.store.swap(ctx, what, t, ready, statement, args...)
+	if ok || err != nil { // it has written, or may have
+		storecall.Note(ctx, l, "")
+	}
+	return ok, err
+}
+
 // arguments returns the values of createRow, which updateRow has from the third on.
 func (l *leases) arguments(r leasestore.Row, ttl time.Duration) []any {
 	return []any{l.namespace, r.WorkerID, r.Version, r.Fence, r.Oldest, r.Former, r.Token, r.Owner, r.Holder, r.Identity, r.Extra, ttl.Microseconds()}
@@ -175,24 +117,4 @@ func (l *leases) Status(ctx context.Context) (status leasestore.Status, err erro
 		status.Store, status.Namespace = l.store.dialect.name, l.namespace
 	}
 	return status, err
-}
-
-// CreateFree creates the missing rows in one statement and one commit.
-func (l *leases) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) (bool, error) {
-	var errs []error
-	var args []any
-	for _, r := range rows {
-		errs = append(errs, checkRow(r))
-		args = append(args, l.arguments(r, ttl)...)
-	}
-	if err := errors.Join(errs...); err != nil || len(rows) == 0 {
-		return err == nil, err
-	}
-	statement := createRow + strings.Repeat(", "+rowValues, len(rows)-1) + l.store.unlessKept(rowTable)
-	if !l.store.dialect.conflict { // unlike INSERT IGNORE, this hides no other errors
-		statement += " ON DUPLICATE KEY UPDATE VERSION = VERSION"
-	}
-	what := fmt.Sprintf("create %d rows of namespace %q in WORKER_LEASE", len(rows), l.namespace)
-	_, err := l.swap(ctx, what, rowTable, nil, statement, args...)
-	return err == nil, err
 }

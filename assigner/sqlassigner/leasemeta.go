@@ -143,15 +143,6 @@ func (l *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool,
 		" = ?, SWAPS = SWAPS + 1"+sameMeta, append(values, same...)...)
 }
 
-// swap is a swap of the store, after which WORKER_NODE is read again.
-func (l *leases) swap(ctx context.Context, what string, t table, ready probe, statement string, args ...any) (bool, error) {
-	ok, err := l.store.swap(ctx, what, t, ready, statement, args...)
-	if ok || err != nil { // it has written, or may have
-		storecall.Note(ctx, l, "")
-	}
-	return ok, err
-}
-
 const sameMeta = " WHERE NAMESPACE = ? AND VERSION = ? AND TOKEN = ?"
 
 // mayBegin returns a probe for no meta row. It runs the checks of LoadMeta before the row is

@@ -154,7 +154,7 @@ func (a *nodes) add(ctx context.Context, conn *session, n node, d assigner.Domai
 // insertNode takes the next worker ID: the key of a new row of WORKER_NODE.
 func (s *store) insertNode(ctx context.Context, tx *sqlx.Tx, n node, d assigner.Domain) (id int64, err error) {
 	query := s.sql("INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE, MODIFIED, CREATED) VALUES (?, ?, ?, {today}, {now}, {now})")
-	if s.dialect.conflict {
+	if s.dialect.returning {
 		err = tx.QueryRowxContext(ctx, query+" RETURNING ID", n.host, n.port, n.kind).Scan(&id)
 	} else if result, errInsert := tx.ExecContext(ctx, query, n.host, n.port, n.kind); errInsert != nil {
 		err = errInsert

@@ -28,7 +28,8 @@ func postgresDialect() dialect {
 			"SELECT n.nspname, c.relname, COALESCE(path.place, 0), FALSE FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace " +
 			"LEFT JOIN path ON path.name = n.nspname WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't' " +
 			"AND lower(c.relname) IN (?) ORDER BY 3, 1, 2",
-		conflict: true,
+		onConflict: true,
+		returning:  true,
 		times: strings.NewReplacer("{key}", "", "{unlocked}", " FOR UPDATE SKIP LOCKED", "{folded}", `LOWER(RTRIM(NAMESPACE) COLLATE "C")`, "{now}", "CURRENT_TIMESTAMP",
 			"{today}", "(CURRENT_TIMESTAMP AT TIME ZONE 'UTC')::date", "{utc}", "CURRENT_TIMESTAMP",
 			"{later}", "CURRENT_TIMESTAMP + CAST(? AS bigint) * INTERVAL '1 microsecond'",

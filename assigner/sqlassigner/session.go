@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -16,6 +15,9 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/storecall"
 )
+
+// The way of a renewal: lease.go has the statements, this file the connection that they run on, and
+// the dialect, such as mysql.go, what the server is asked and what its errors mean.
 
 // A session is one connection, with the facts that are proved about it. Each call of a store has
 // one. The calls of a renewal, a claim or a release share one, see [storecall.Operation]: no other
@@ -117,25 +119,6 @@ func (s *store) lookAt(ctx context.Context, conn *session, group []table) (statu
 	return status, err
 }
 
-// checkDurable returns an error for a database that may forget commits to these tables, or logs a
-// warning with AllowUndurable. things are the rows' contents, for the texts. The package
-// documentation lists the settings.
-func (s *store) checkDurable(ctx context.Context, conn *session, group []table, things string) error {
-	status, err := s.look(ctx, conn, group)
-	if err != nil {
-		return err
-	}
-	if faults := status.Faults; len(faults) > 0 && !s.cfg.AllowUndurable {
-		return notDurable("%s has %s: a crash may make it forget %s and hand them out again; correct that, or set Config.AllowUndurable",
-			s.dialect.name, strings.Join(faults, ", "), things)
-	}
-	for _, fault := range status.Faults {
-		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: a crash may make the database hand out "+things+" twice",
-			slog.String("database", s.dialect.name), slog.String("fault", fault))
-	}
-	return s.checkIdle(ctx, conn)
-}
-
 // do is run for an f that reads or changes rows.
 func (s *store) do(ctx context.Context, what string, f func(context.Context, *session) error) error {
 	return s.run(ctx, what, func(ctx context.Context, conn *session) error {
@@ -188,6 +171,39 @@ func ask[T any](ctx context.Context, s *store, what string, f func(context.Conte
 		return *new(T), err
 	}
 	return result, nil
+}
+
+// swap runs a statement that changes at most one row of t, in autocommit, and reports whether it
+// changed one. ready, unless nil, comes first. swap does not retry a statement that may have taken
+// effect: the retry would meet the changed row and report false.
+func (s *store) swap(ctx context.Context, what string, t table, ready probe, statement string, args ...any) (bool, error) {
+	return ask(ctx, s, what, func(ctx context.Context, conn *session) (bool, error) {
+		if ready != nil {
+			if ok, err := ready(ctx, conn); !ok || err != nil {
+				return false, err
+			}
+		}
+		if err := s.checkPermanent(ctx, conn, t); err != nil {
+			return false, err
+		}
+		changed, err := s.exec(ctx, conn, statement, args...)
+		switch d := s.dialect.diagnose(err); {
+		case d.exists:
+			return false, nil
+		case err != nil && !d.undone:
+			return false, unsure{err}
+		}
+		return changed == 1, err
+	})
+}
+
+// exec runs a statement, and returns how many rows it has changed.
+func (s *store) exec(ctx context.Context, conn *session, statement string, args ...any) (changed int64, err error) {
+	result, err := conn.ExecContext(ctx, s.sql(statement), args...)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }
 
 const (

@@ -18,13 +18,14 @@ import (
 
 func sqliteDialect() dialect {
 	return dialect{
-		name:      "SQLite",
-		client:    "uidring schema sqlite %s | sqlite3 your.db",
-		files:     schema.SQLite,
-		quote:     `"`,
-		schema:    "main",
-		relations: "SELECT 'main', name, 1, 1 FROM main.sqlite_master WHERE type = 'table' AND LOWER(name) IN (?)",
-		conflict:  true,
+		name:       "SQLite",
+		client:     "uidring schema sqlite %s | sqlite3 your.db",
+		files:      schema.SQLite,
+		quote:      `"`,
+		schema:     "main",
+		relations:  "SELECT 'main', name, 1, 1 FROM main.sqlite_master WHERE type = 'table' AND LOWER(name) IN (?)",
+		onConflict: true,
+		returning:  true,
 		times: strings.NewReplacer("{key}", "", "{unlocked}", "", "{folded}", "LOWER(RTRIM(NAMESPACE))", "{now}", "CURRENT_TIMESTAMP",
 			"{today}", "date('now')", "{utc}", "strftime('%Y-%m-%d %H:%M:%f', 'now')",
 			// Its times have milliseconds, its Julian days all digits that these need.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 
 	"github.com/jmoiron/sqlx"
@@ -59,39 +60,6 @@ func newStore(db *sqlx.DB, cfg Config, wrong error, group ...table) *store {
 // notice a change without waiting for the lock on the row.
 type probe func(ctx context.Context, conn *session) (bool, error)
 
-// swap runs a statement that changes at most one row of t, in autocommit, and reports whether it
-// changed one. ready, unless nil, comes first. swap does not retry a statement that may have taken
-// effect: the retry would meet the changed row and report false.
-func (s *store) swap(ctx context.Context, what string, t table, ready probe, statement string, args ...any) (bool, error) {
-	return ask(ctx, s, what, func(ctx context.Context, conn *session) (bool, error) {
-		if ready != nil {
-			if ok, err := ready(ctx, conn); !ok || err != nil {
-				return false, err
-			}
-		}
-		if err := s.checkPermanent(ctx, conn, t); err != nil {
-			return false, err
-		}
-		changed, err := s.exec(ctx, conn, statement, args...)
-		switch d := s.dialect.diagnose(err); {
-		case d.exists:
-			return false, nil
-		case err != nil && !d.undone:
-			return false, unsure{err}
-		}
-		return changed == 1, err
-	})
-}
-
-// exec runs a statement, and returns how many rows it has changed.
-func (s *store) exec(ctx context.Context, conn *session, statement string, args ...any) (changed int64, err error) {
-	result, err := conn.ExecContext(ctx, s.sql(statement), args...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 // count returns a probe for so many rows.
 func (s *store) count(rows int, from string, args ...any) probe {
 	return func(ctx context.Context, conn *session) (bool, error) {
@@ -104,7 +72,7 @@ func (s *store) count(rows int, from string, args ...any) probe {
 // unlessKept makes an INSERT skip a row whose key exists, in the databases that can. The
 // database rejects the statement if the table lacks the key, where several processes would succeed.
 func (s *store) unlessKept(t table) string {
-	if !s.dialect.conflict {
+	if !s.dialect.onConflict {
 		return ""
 	}
 	return " ON CONFLICT (" + t.key + ") DO NOTHING"
@@ -133,4 +101,23 @@ func each(ctx context.Context, conn *session, query string, args []any, scan fun
 // rows that other sessions have locked.
 func (s *store) sql(text string) string {
 	return s.db.Rebind(s.dialect.times.Replace(inSchema.ReplaceAllStringFunc(text, s.full)))
+}
+
+// checkDurable returns an error for a database that may forget commits to these tables, or logs a
+// warning with AllowUndurable. things are the rows' contents, for the texts. The package
+// documentation lists the settings.
+func (s *store) checkDurable(ctx context.Context, conn *session, group []table, things string) error {
+	status, err := s.look(ctx, conn, group)
+	if err != nil {
+		return err
+	}
+	if faults := status.Faults; len(faults) > 0 && !s.cfg.AllowUndurable {
+		return notDurable("%s has %s: a crash may make it forget %s and hand them out again; correct that, or set Config.AllowUndurable",
+			s.dialect.name, strings.Join(faults, ", "), things)
+	}
+	for _, fault := range status.Faults {
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: a crash may make the database hand out "+things+" twice",
+			slog.String("database", s.dialect.name), slog.String("fault", fault))
+	}
+	return s.checkIdle(ctx, conn)
 }

@@ -61,7 +61,7 @@ func Apply(ctx context.Context, db *sqlx.DB, cfg Config, groups ...schema.Group)
 		}
 		return nil
 	})
-	if s.dialect.diagnose != nil && strings.HasPrefix(s.dialect.diagnose(err).advice, noRight.advice) {
+	if s.err == nil && s.dialect.diagnose(err).noRight {
 		err = fmt.Errorf("%w; or have a user with these rights run "+s.dialect.client, err, strings.Trim(fmt.Sprint(groups), "[]"))
 	}
 	if err != nil {

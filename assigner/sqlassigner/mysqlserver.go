@@ -1,0 +1,106 @@
+package sqlassigner
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// mysqlVariables are read by each look, unless the server lacks them. Only MariaDB has
+// in_transaction.
+const mysqlVariables = "'autocommit', 'in_transaction', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'read_only', " +
+	"'tx_read_only', 'transaction_read_only', 'server_id', 'server_uuid', 'gtid_slave_pos', 'wsrep_on', " + groupVariables
+
+// oracleVariables are the variables of mysqlVariables that Oracle's MySQL has.
+var oracleVariables = []string{"autocommit", "innodb_flush_log_at_trx_commit", "log_bin", "sync_binlog", "read_only", "transaction_read_only", "server_id", "server_uuid"}
+
+// learn returns the names of the variables that the server has. A server without wsrep_on is taken
+// for Oracle's MySQL at first, where SHOW VARIABLES costs as much as the rest of a start, and more
+// when many processes start at once.
+func (m *mysqlServer) learn(ctx context.Context, conn *session) (names []string, err error) {
+	if known := m.variables.Load(); known != nil {
+		return *known, nil
+	}
+	show := m.foreign.Load()
+	if !show {
+		show, err = mysqlHas(ctx, conn, "wsrep_on")
+	}
+	inGroup := false
+	if err == nil && !show {
+		inGroup, err = mysqlHas(ctx, conn, "group_replication_group_name")
+	}
+	switch {
+	case err != nil:
+		return nil, mysqlBusy(err)
+	case show:
+		err = each(ctx, conn, "SHOW SESSION VARIABLES WHERE Variable_name IN ("+mysqlVariables+")", nil, func(rows *sqlx.Rows) error {
+			var name, value string
+			err := rows.Scan(&name, &value)
+			names = append(names, name)
+			return err
+		})
+	case inGroup:
+		names = append(strings.Split(strings.ReplaceAll(groupVariables, "'", ""), ", "), oracleVariables...)
+	default:
+		names = oracleVariables
+	}
+	if err == nil {
+		m.variables.Store(&names)
+	}
+	return names, mysqlBusy(err)
+}
+
+// mysqlHas reports whether the server has a variable.
+func mysqlHas(ctx context.Context, conn *session, variable string) (bool, error) {
+	var value sql.NullString
+	err := conn.QueryRowxContext(ctx, "SELECT @@"+variable).Scan(&value)
+	if diagnoseMySQL(err) == noVariable {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// mysqlKeyColumn returns an expression for a column of a primary key. GROUP_CONCAT would depend on
+// a variable of the server.
+func mysqlKeyColumn(n int) string {
+	return fmt.Sprintf("MAX(CASE SEQ_IN_INDEX WHEN %d THEN CONCAT(UPPER(COLUMN_NAME), COALESCE(CONCAT('(', SUB_PART, ')'), '')) END)", n)
+}
+
+// mysqlAppliers is an expression for the number of running threads that apply the writes of another
+// server.
+const mysqlAppliers = "(SELECT COUNT(*) FROM performance_schema.replication_applier_status WHERE SERVICE_STATE = 'ON' AND " +
+	"CHANNEL_NAME NOT LIKE 'group\\_replication%')"
+
+// replication returns mysqlAppliers, or its substitute.
+func (m *mysqlServer) replication(mariaDB bool) string {
+	switch {
+	case mariaDB: // unlike GLOBAL_STATUS it adds up no sessions
+		return "(SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS WHERE VARIABLE_NAME = 'Slaves_running')"
+	case m.blind.Load():
+		return "0"
+	}
+	return mysqlAppliers
+}
+
+// unseen reports whether the server lacks a table, or the user the right to see it.
+func unseen(err error) bool {
+	sentinel := diagnoseMySQL(err).sentinel
+	return sentinel == ErrAccessDenied || sentinel == ErrTableMissing
+}
+
+// leavesReplication reports whether a look has asked for mysqlAppliers in vain. Later looks do
+// without it. TiDB has no such table.
+func (m *mysqlServer) leavesReplication(ctx context.Context, err error, asked string) bool {
+	if asked != mysqlAppliers {
+		return false
+	}
+	if m.blind.CompareAndSwap(false, true) && diagnoseMySQL(err).sentinel == ErrAccessDenied {
+		m.logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: cannot see whether the server applies writes of another server",
+			slog.String("remedy", "GRANT SELECT ON performance_schema.replication_applier_status to the user"), slog.Any("error", err))
+	}
+	return true
+}
