@@ -12,7 +12,7 @@ import (
 	"github.com/uidring/uidring/internal/storecall"
 )
 
-// The way of a renewal: package keeper decides when, this file how far, lease.go what changes in the
+// The way of a renewal: package keeper decides when, this file how far, and lease.go changes the
 // row. Package leasestore has the contract of stores, and sqlassigner/lease.go the statements.
 
 // fences is the arithmetic of fences, in deltas, without a store and without a clock. from is the
@@ -78,8 +78,8 @@ func (f fences) forClaim(from, found int64) int64 {
 	return max(found, capped(from, f.window, f.last), capped(found, f.step, f.last))
 }
 
-// forRenewal returns the fence of a renewal of a row with the fence held, after a use up to used. Below
-// the cap a fence rises by one unit at least: a late swap from the old row must fail.
+// forRenewal returns the fence of a renewal of a row with the fence held, after a use up to used.
+// Below the cap a fence rises by one unit at least: a late swap from the old row must fail.
 func (f fences) forRenewal(from, held, used, want int64, p pace) int64 {
 	// Last want, which may come from a clock that was wrong for a moment. MaxSkew is always
 	// allowed.
@@ -152,8 +152,8 @@ func (t terms) fences(s leasestore.Status) fences {
 	return f
 }
 
-// A view is one look at the status of the store and at this host's clock, in deltas, with the limits
-// of fences that follow.
+// A view is the status of the store and the reading of this host's clock at one moment, in deltas,
+// with the limits of fences that follow.
 type view struct {
 	status leasestore.Status
 	fences fences

@@ -34,9 +34,9 @@ func (c *claim) taken(row leasestore.Row) error {
 	return nil
 }
 
-// fencedHere has the seats of the Fenced assigners that claim or hold a worker ID for a generator of
-// this process. Without it, a second generator of the same owner would take the row from the first
-// in turns.
+// fencedHere has the seats of the Fenced assigners that claim or hold a worker ID for a generator
+// of this process. Without it, a second generator of the same owner would take the row from the
+// first in turns.
 var fencedHere sync.Map
 
 // A seat is the worker ID that a Fenced assigner has reserved for a claim and its lease.

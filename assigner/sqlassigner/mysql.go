@@ -16,8 +16,8 @@ import (
 	"github.com/uidring/uidring/schema"
 )
 
-// The way of a renewal ends here: session.go has what a call does on any database, and this file what
-// MySQL and MariaDB are asked. What the answers mean is in mysqlfaults.go and mysqlerrors.go.
+// The way of a renewal ends here: session.go calls these funcs, which ask MySQL and MariaDB.
+// mysqlfaults.go and mysqlerrors.go judge the answers.
 
 func mysqlDialect(logger *slog.Logger) dialect {
 	m := &mysqlServer{logger: logger}

@@ -55,7 +55,7 @@ func (c trail) Write(p []byte) (int, error) {
 }
 
 // A renewal on MySQL, from the timer to the driver, can be read in one go: the files that its stack
-// passes through, and the contract of stores.
+// passes through, and the contract of stores. The picture of DESIGN.md has them all.
 func TestPathOfARenewal(t *testing.T) {
 	t.Parallel()
 	const mostFiles, mostPackages, mostLines = 8, 4, 1200
@@ -82,6 +82,8 @@ func TestPathOfARenewal(t *testing.T) {
 		way.mu.Lock()
 		defer way.mu.Unlock()
 		way.files["assigner/leasestore/store.go"] = "../leasestore/store.go"
+		picture, err := os.ReadFile("../../docs/pictures/way.dot")
+		testkit.Must(t, err)
 		packages, all := make(map[string]bool), 0
 		for _, name := range slices.Sorted(maps.Keys(way.files)) {
 			text, err := os.ReadFile(way.files[name])
@@ -89,6 +91,9 @@ func TestPathOfARenewal(t *testing.T) {
 			lines := bytes.Count(text, []byte("\n"))
 			t.Logf("%4d %s", lines, name)
 			packages[path.Dir(name)], all = true, all+lines
+			if !bytes.Contains(picture, []byte(`"`+name+`\n`)) {
+				t.Errorf("the picture of DESIGN.md lacks %s", name)
+			}
 		}
 		if len(way.files) > mostFiles || len(packages) > mostPackages || all > mostLines {
 			t.Errorf("%d files in %d packages, %d lines; allowed: %d, %d, %d", len(way.files), len(packages), all, mostFiles, mostPackages, mostLines)

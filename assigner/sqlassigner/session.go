@@ -17,7 +17,7 @@ import (
 )
 
 // The way of a renewal: lease.go has the statements, this file the connection that they run on, and
-// the dialect, such as mysql.go, what the server is asked and what its errors mean.
+// the dialect, such as mysql.go, the questions to the server.
 
 // A session is one connection, with the facts that are proved about it. Each call of a store has
 // one. The calls of a renewal, a claim or a release share one, see [storecall.Operation]: no other

@@ -33,9 +33,9 @@
 // clock that was a year ahead for a moment. A generator that still needs delta 101 calls Extend
 // again, and the Keeper asks after a pause, which doubles from refusal to refusal up to 10 s.
 //
-// This file is the beginning of the way of a renewal: when. How far a lease reaches is in fence.go
-// of package assigner, what a renewal changes in lease.go, and the stores follow. A claim takes the
-// same way, see claim.go here and there.
+// This file is the beginning of the way of a renewal: it decides when. In package assigner,
+// fence.go decides how far the lease reaches, and lease.go changes the row in a store. A claim
+// takes the same way through claim.go here and there.
 package keeper
 
 import (

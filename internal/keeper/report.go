@@ -8,7 +8,7 @@ import (
 	"github.com/uidring/uidring/internal/generator"
 )
 
-// A report is what the log already says, so that each record comes once. Only the goroutine, and
+// A report remembers the records that the log has, so that each comes once. Only the goroutine, and
 // Start before it, use it.
 type report struct {
 	leftOut bool  // the Layout was left out
@@ -24,7 +24,7 @@ var (
 	errWait   = errors.New("another error that passes")
 )
 
-// kindOf returns what an error that passes waits for: its text has times that change.
+// kindOf returns the kind of an error that passes: its text has times that change.
 func kindOf(err error) error {
 	for _, kind := range []error{assigner.ErrQuarantined, assigner.ErrWorkersExhausted, assigner.ErrWorkerAheadOfClock} {
 		if errors.Is(err, kind) {

@@ -12,7 +12,7 @@ import (
 	"github.com/uidring/uidring/internal/generator"
 )
 
-// A Phase says what the generator may do under a State.
+// A Phase is the use that the generator may make of a State.
 type Phase uint8
 
 const (
@@ -50,7 +50,7 @@ type (
 		position, last int64
 	}
 	lost struct { // Renew has returned ErrWorkerRowLost
-		grant assigner.Grant // what is left of the grant
+		grant assigner.Grant // its Last may be lower than before
 		gone  bool           // the store has lost the fence
 	}
 	ended struct{} // Invalidate, Close, or a loss that leaves nothing
@@ -109,7 +109,7 @@ func (k *Keeper) transition(from *State, event any) *State {
 	return k.state.Load()
 }
 
-// lose records that the lease that is held has ended. grant is what it still gives.
+// lose records the loss of the lease held. Its grant may be lower than before.
 func (k *Keeper) lose(held *State, grant assigner.Grant, err error) {
 	gone := errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing)
 	if k.transition(held, lost{grant, gone}) == nil {
@@ -186,8 +186,8 @@ func (s State) reach(position, last int64) State {
 	return s
 }
 
-// pace returns the ID time per real time since position was last read, or before it if that was less
-// than a second ago.
+// pace returns the ID time per real time since position was last read, or before it if that was
+// less than a second ago.
 func (s *State) pace(position int64) float64 {
 	elapsed := time.Since(s.at)
 	if elapsed < time.Second {
