@@ -342,17 +342,18 @@ func (c *cluster) outage(p *pod, rate int) time.Duration {
 // for half of it; also by a holder that a crash loop has left two windows ahead of the clock, once
 // it has renewed for a minute. Its first grant lasts for a unit of IDs, 8,192 here.
 func TestOutageIsBridged(t *testing.T) {
-	const rate = 1000
 	for name, scene := range map[string]struct {
+		rate  int           // IDs a second; a unit has 8,192
 		loop  int           // crashes before
 		runs  time.Duration // before the outage
 		least time.Duration
 	}{
-		"from a start on":               {0, 0, window / 2},
-		"after a while":                 {0, 10 * time.Minute, window},
-		"ahead of the clock, at first":  {200, 0, 6 * time.Second},
-		"ahead of the clock, after 60s": {200, time.Minute, 40 * time.Second},
-		"ahead, after a while":          {200, 3 * time.Minute, window},
+		"from a start on":               {1000, 0, 0, window / 2},
+		"after a while":                 {1000, 0, 10 * time.Minute, window},
+		"ahead of the clock, at first":  {1000, 200, 0, 6 * time.Second},
+		"ahead of the clock, after 60s": {1000, 200, time.Minute, 40 * time.Second},
+		"ahead, after a while":          {1000, 200, 3 * time.Minute, window},
+		"ahead and fast, after a while": {20_000, 200, 3 * time.Minute, window},
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, "cached", "Fenced", func(c *cluster) {
@@ -371,12 +372,12 @@ func TestOutageIsBridged(t *testing.T) {
 				if scene.loop > 0 && ahead(f) < 2*window {
 					c.Errorf("%v is %v ahead of the clock, want more for this test", f, ahead(f))
 				}
-				for began := time.Now(); time.Since(began) < scene.runs; time.Sleep(time.Second / rate) {
+				for began := time.Now(); time.Since(began) < scene.runs; time.Sleep(time.Second / time.Duration(scene.rate)) {
 					if _, err := p.gen.Next(); err != nil {
 						c.Fatal(err)
 					}
 				}
-				if lasts := c.outage(p, rate); lasts < scene.least {
+				if lasts := c.outage(p, scene.rate); lasts < scene.least {
 					c.Errorf("an outage is bridged for %v, want %v at least", lasts, scene.least)
 				}
 			})
