@@ -91,7 +91,7 @@ func New(ctx context.Context, cfg Config) (*Generator, error) {
 		last: min(now(), grant.Last), used: make(map[int64]int64)}
 	// After an error the store frees the worker ID when the lease expires.
 	_ = lease.End(ctx, assigner.Ending{Released: true, Used: g.last})
-	if err := errors.Join(noPast(grant), domain.CheckWorkerID(grant.WorkerID, fmt.Sprintf("%T", cfg.Assigner))); err != nil {
+	if err := errors.Join(noPast(grant), domain.CheckWorkerID(grant.WorkerID, "the assigner")); err != nil {
 		return nil, err
 	}
 	return g, nil
