@@ -1,0 +1,156 @@
+package recipes
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/internal/test/testserver"
+)
+
+// A command is a line of a console block, with the lines that it prints.
+type command struct{ line, prints string }
+
+var (
+	consoles = regexp.MustCompile("(?s)```console\n(.*?)```")
+	// These may differ from the page: dates and times, spans, IDs and fences, names of hosts.
+	varying = regexp.MustCompile(`…|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|(?:\d+m)?\d+s\b|\d{7,}|\w+ pid \d+| {2,}`)
+	// These need a network or Docker, and are done by the test.
+	elsewhere = regexp.MustCompile(`^(docker run|git|mkdir|go mod edit)`)
+	// These change nothing, so they may be repeated until their output is right.
+	repeatable = regexp.MustCompile(`^(tail|grep|cat|curl -s 127|./uidring)`)
+)
+
+// commandsOf returns the commands of a page.
+func commandsOf(page string) (all []command) {
+	for _, block := range consoles.FindAllStringSubmatch(page, -1) {
+		for line := range strings.Lines(block[1]) {
+			if text, ok := strings.CutPrefix(line, "$ "); ok {
+				all = append(all, command{line: strings.TrimSuffix(text, "\n")})
+			} else {
+				all[len(all)-1].prints += line
+			}
+		}
+	}
+	return all
+}
+
+// matches reports whether an output is as on the page.
+func (c command) matches(output string) bool {
+	var pattern strings.Builder
+	rest := c.prints
+	for _, at := range varying.FindAllStringIndex(c.prints, -1) {
+		start := len(c.prints) - len(rest)
+		pattern.WriteString(regexp.QuoteMeta(c.prints[start:at[0]]))
+		pattern.WriteString(".*")
+		rest = c.prints[at[1]:]
+	}
+	return regexp.MustCompile("^" + pattern.String() + regexp.QuoteMeta(rest) + "$").MatchString(output)
+}
+
+// A shell is a process of bash that runs one command after the other.
+type shell struct {
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func startShell(t *testing.T, dir string) *shell {
+	cmd := exec.CommandContext(t.Context(), "bash")
+	cmd.Dir, cmd.Stderr, cmd.WaitDelay = dir, os.Stderr, time.Second
+	in, err := cmd.StdinPipe()
+	testkit.Must(t, err)
+	out, err := cmd.StdoutPipe()
+	testkit.Must(t, err)
+	testkit.Must(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Wait()
+	})
+	return &shell{in, bufio.NewReader(out)}
+}
+
+// run returns the output and the exit code of a command.
+func (s *shell) run(line string) (output string, code int) {
+	const end = "--end "
+	fmt.Fprintf(s.in, "%s\necho '%s'$?\n", line, end)
+	for {
+		text, err := s.out.ReadString('\n')
+		if rest, ok := strings.CutPrefix(text, end); ok || err != nil {
+			_, _ = fmt.Sscan(rest, &code)
+			return output, code
+		}
+		output += text
+	}
+}
+
+// The tutorial prints what it says.
+func TestTutorial(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for an outage to be noticed")
+	}
+	t.Parallel()
+	text, err := os.ReadFile("../../../../docs/TUTORIAL.md")
+	testkit.Must(t, err)
+	server := testserver.MySQL(t, "--skip-name-resolve=OFF")
+	folder := testserver.DiskFolder(t)
+	shop := filepath.Join(folder, "shop")
+	page := strings.NewReplacer("127.0.0.1:3306", server.Addr(), "../shop", shop).Replace(string(text))
+	for _, port := range []string{"8081", "8082", "8083"} {
+		_, free, err := net.SplitHostPort(testserver.FreeAddr(t))
+		testkit.Must(t, err)
+		page = strings.ReplaceAll(page, port, free)
+	}
+	root, err := filepath.Abs("../../../..")
+	testkit.Must(t, err)
+	_, program, _ := strings.Cut(page, "```go\n")
+	program, _, _ = strings.Cut(program, "```")
+	for _, err := range []error{os.Mkdir(shop, 0o700), os.Symlink(root, filepath.Join(folder, "uidring")), os.WriteFile(filepath.Join(shop, "main.go"), []byte(program), 0o600)} {
+		testkit.Must(t, err)
+	}
+	sh := startShell(t, shop)
+	t.Cleanup(func() { sh.run("pkill -f 'shop 127.0.0.1'") })
+	for _, c := range commandsOf(page) {
+		switch sql, isSQL := strings.CutPrefix(c.line, `docker exec mysql mysql -uroot -proot -e "`); {
+		case isSQL:
+			db, err := sqlassigner.OpenMySQL(server.DSN() + "?multiStatements=true")
+			testkit.Close(t, db, err)
+			db.MustExec(strings.TrimSuffix(sql, `"`))
+		case c.line == "docker stop mysql":
+			server.Stop()
+		case c.line == "docker start mysql":
+			server.Restart()
+		case strings.HasPrefix(c.line, "go mod tidy && "):
+			c.line = fmt.Sprintf("(cd '%s/internal/test/systest' && go build -o %s/shop %[2]s/main.go)", root, shop)
+			fallthrough
+		case !elsewhere.MatchString(c.line):
+			c.check(t, sh)
+		}
+	}
+}
+
+// check runs the command. A process that was just started may not listen yet.
+func (c command) check(t *testing.T, sh *shell) {
+	t.Helper()
+	var output string
+	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(200 * time.Millisecond) {
+		t.Log(c.line)
+		const refused = 7
+		var code int
+		if output, code = sh.run(c.line); c.matches(output) {
+			return
+		} else if code != refused && !repeatable.MatchString(c.line) {
+			break
+		}
+	}
+	t.Fatalf("$ %s\n%s\nwant:\n%s", c.line, output, c.prints)
+}
