@@ -39,7 +39,7 @@ func newClients(tokens func() Tokens, rate float64, burst int, ids *prometheus.C
 		tokens = func() Tokens { return Tokens{} }
 	}
 	c := &clients{tokens: tokens, rate: rate, burst: burst, ids: ids}
-	c.everyone = &client{limiter: c.newLimiter()}
+	c.everyone = c.newClient("")
 	return c
 }
 
@@ -66,18 +66,14 @@ func (c *clients) find(r *http.Request) (_ *client, ok bool) {
 }
 
 func (c *clients) newClient(name string) *client {
-	one := &client{name: name, limiter: c.newLimiter()}
-	if c.ids != nil {
+	one := &client{name: name}
+	if c.rate > 0 {
+		one.limiter = rate.NewLimiter(rate.Limit(c.rate), c.burst)
+	}
+	if c.ids != nil && name != "" {
 		one.ids = c.ids.WithLabelValues(name)
 	}
 	return one
-}
-
-func (c *clients) newLimiter() *rate.Limiter {
-	if c.rate == 0 {
-		return nil
-	}
-	return rate.NewLimiter(rate.Limit(c.rate), c.burst)
 }
 
 // drew counts n IDs that the client gets.

@@ -84,14 +84,16 @@ func TestLimitOfRequestsUnderWay(t *testing.T) {
 	s := newServer(t, Config{})
 	api, open, page := []string{"/v1/id", "/v1/ids?n=10", "/v1/parse/5"}, []string{"/openapi.json"}, []string{"/", "/assets/a", "/nowhere"}
 	for _, tt := range []struct {
-		places          *places
+		places          places
 		refused, served []string
 	}{{s.routes.places, api, append(open, page...)}, {s.routes.open, open, append(api, page...)}, {s.admin.open, page, append(api, open...)}} {
-		tt.places.under.Store(mostRequests - 1)
+		for range mostRequests - 1 {
+			tt.places <- struct{}{}
+		}
 		if w := call(s, tt.refused[0]); w.Code != 200 {
 			t.Errorf("%s: %d in the last place, want 200", tt.refused[0], w.Code)
 		}
-		tt.places.under.Store(mostRequests)
+		tt.places <- struct{}{}
 		for _, path := range tt.refused {
 			w := call(s, path)
 			if wantProblem(t, w, "overloaded", path); w.Header().Get("Retry-After") != "1" {
@@ -103,7 +105,9 @@ func TestLimitOfRequestsUnderWay(t *testing.T) {
 				t.Errorf("%s beside %q: 503", path, tt.refused)
 			}
 		}
-		tt.places.under.Store(0)
+		for range mostRequests {
+			<-tt.places
+		}
 	}
 }
 
