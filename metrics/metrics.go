@@ -45,9 +45,9 @@ func All[S Stats]() []Metric[S] {
 	switch none.Snapshot().(type) {
 	case cached.Stats:
 		ring := func(s S) cached.Stats { return s.Snapshot().(cached.Stats) }
-		return append(leaseMetrics(ring), ringMetrics(ring)...)
+		return append(describe("uidring_", leaseRows, ring), describe("uidring_", ringRows, ring)...)
 	case defaultgen.Stats:
-		return leaseMetrics(func(of S) cached.Stats {
+		return describe("uidring_", leaseRows, func(of S) cached.Stats {
 			s := of.Snapshot().(defaultgen.Stats)
 			return cached.Stats{
 				WorkerID: s.WorkerID, DatacenterID: s.DatacenterID, LastGranted: s.LastGranted, Window: s.Window, WindowLasts: s.WindowLasts,
@@ -55,7 +55,7 @@ func All[S Stats]() []Metric[S] {
 			}
 		})
 	case segment.Stats:
-		return segmentMetrics(func(s S) segment.Stats { return s.Snapshot().(segment.Stats) })
+		return describe("uidring_segment_", segmentRows, func(s S) segment.Stats { return s.Snapshot().(segment.Stats) })
 	}
 	return nil
 }

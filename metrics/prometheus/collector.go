@@ -49,14 +49,8 @@ func (c *collector[S]) Describe(descs chan<- *prometheus.Desc) {
 func (c *collector[S]) Collect(collected chan<- prometheus.Metric) {
 	stats := c.stats()
 	for _, s := range c.series {
-		value, ok := s.value(stats)
-		if !ok {
-			continue
+		if value, ok := s.value(stats); ok {
+			collected <- prometheus.MustNewConstMetric(s.desc, s.kind, value) // Register has checked the labels
 		}
-		m, err := prometheus.NewConstMetric(s.desc, s.kind, value)
-		if err != nil { // a label that Register would have refused
-			m = prometheus.NewInvalidMetric(s.desc, err)
-		}
-		collected <- m
 	}
 }
