@@ -2,8 +2,6 @@ package dashboard
 
 import (
 	"embed"
-	"fmt"
-	"io/fs"
 	"net/http"
 	"path"
 )
@@ -22,36 +20,25 @@ var mediaTypes = map[string]string{
 // path they are stored at.
 func files() map[string]http.Handler {
 	all := make(map[string]http.Handler)
-	err := fs.WalkDir(assets, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := assets.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		at := "/" + name
-		if name == "assets/index.html" {
-			at = "/"
-		}
-		all[at] = file(mediaTypes[path.Ext(name)], content)
-		return nil
-	})
-	if err != nil {
-		panic(fmt.Sprintf("bug: dashboard: embedded files: %v", err))
+	entries, _ := assets.ReadDir("assets") // embedded
+	for _, entry := range entries {
+		name := "assets/" + entry.Name()
+		all["/"+name] = file(name)
 	}
+	all["/"] = all["/assets/index.html"]
+	delete(all, "/assets/index.html")
 	return all
 }
 
 // file serves a file that browsers do not keep, so that a new version of the program is seen at
 // once.
-func file(mediaType string, content []byte) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
+func file(name string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Type", mediaType)
+		h.Set("Content-Type", mediaTypes[path.Ext(name)])
 		h.Set("Cache-Control", "no-store")
 		h.Set("Content-Security-Policy", policy)
 		h.Set("Referrer-Policy", "no-referrer")
-		_, _ = w.Write(content) // the client may have disconnected
+		http.ServeFileFS(w, r, assets, name)
 	}
 }

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"bytes"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -12,20 +11,8 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// newPage serves all paths of a page.
-func newPage(cfg Config) http.Handler {
-	mux := http.NewServeMux()
-	for path, handler := range New(cfg).Handlers() {
-		if path == "/" {
-			path = "/{$}"
-		}
-		mux.Handle(path, handler)
-	}
-	return mux
-}
-
 func TestFilesAreServedWithTheirHeaders(t *testing.T) {
-	h := newPage(quietly(t, bitsalloc.Default(), nil))
+	all := New(quietly(t, bitsalloc.Default(), nil)).Handlers()
 	for _, file := range []struct{ path, stored, mediaType string }{
 		{"/", "index.html", "text/html; charset=utf-8"},
 		{"/assets/main.js", "main.js", "text/javascript; charset=utf-8"},
@@ -33,14 +20,13 @@ func TestFilesAreServedWithTheirHeaders(t *testing.T) {
 		content, err := os.ReadFile(filepath.Join("assets", filepath.FromSlash(file.stored)))
 		testkit.Must(t, err)
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest("GET", file.path, nil))
+		all[file.path].ServeHTTP(w, httptest.NewRequest("GET", file.path, nil))
 		if w.Code != 200 || !bytes.Equal(w.Body.Bytes(), content) || w.Header().Get("Content-Type") != file.mediaType {
 			t.Errorf("%s: status %d, %d bytes, want the %d bytes of %s", file.path, w.Code, w.Body.Len(), len(content), file.stored)
 		}
 		for name, want := range map[string]string{
 			"Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
-			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-				"base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+			"Content-Security-Policy": policy,
 		} {
 			if got := w.Header().Get(name); got != want {
 				t.Errorf("%s: %s is %q, want %q", file.path, name, got, want)

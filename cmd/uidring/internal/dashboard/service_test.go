@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -139,7 +138,7 @@ func (s *service) start() {
 	})
 }
 
-// load draws IDs from the API until the test ends. There may be none, which the page shows.
+// load draws IDs until the test ends. There may be none, which the page shows.
 func (s *service) load() {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -147,10 +146,7 @@ func (s *service) load() {
 	group.Go(func() {
 		for ctx.Err() == nil {
 			time.Sleep(5 * time.Millisecond)
-			if answer, err := http.Get(s.url() + "/v1/ids?n=1000"); err == nil { // else the service is stopped
-				_, _ = io.Copy(io.Discard, answer.Body)
-				_ = answer.Body.Close()
-			}
+			_, _ = s.generator.Fill(make([]int64, 1000))
 		}
 	})
 	s.t.Cleanup(func() { cancel(); group.Wait() })

@@ -52,12 +52,12 @@ func (v *viewer) Write(p []byte) (int, error) {
 }
 
 // look sends a request for /events, which goes on.
-func look(h http.Handler, v *viewer) *viewer {
+func look(p *Page, v *viewer) *viewer {
 	ctx, cancel := context.WithCancel(context.Background())
 	v.header, v.leave, v.gone = http.Header{}, cancel, make(chan struct{})
 	go func() {
 		defer close(v.gone)
-		h.ServeHTTP(v, httptest.NewRequestWithContext(ctx, "GET", "/events", nil))
+		p.stream(v, httptest.NewRequestWithContext(ctx, "GET", "/events", nil))
 	}()
 	synctest.Wait()
 	return v
@@ -97,7 +97,7 @@ func TestStreamEventsAreExact(t *testing.T) {
 		})
 		cfg.About = About{Version: "v1.2.3", Host: "ids-1", Namespace: "orders", Tokens: true, APIPort: "8080", Store: "file:///ids"}
 		cfg.Window, cfg.MaxAhead = time.Minute, time.Minute
-		v := look(newPage(cfg), &viewer{})
+		v := look(New(cfg), &viewer{})
 		time.Sleep(time.Second)
 		synctest.Wait()
 		v.end(t)
@@ -129,14 +129,14 @@ func TestStreamEventsAreExact(t *testing.T) {
 func TestStreamsShareOneReadingPerInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, calls := counted(t)
-		h := newPage(cfg)
+		p := New(cfg)
 		slow := &viewer{hold: make(chan struct{}, 2)}
 		for range cap(slow.hold) { // "about" and the first reading
 			slow.hold <- struct{}{}
 		}
-		viewers := []*viewer{look(h, slow)}
+		viewers := []*viewer{look(p, slow)}
 		for range 4 {
-			viewers = append(viewers, look(h, &viewer{}))
+			viewers = append(viewers, look(p, &viewer{}))
 			time.Sleep(300 * time.Millisecond) // they do not begin together
 		}
 		time.Sleep(60*time.Second - 4*300*time.Millisecond)
@@ -156,7 +156,7 @@ func TestStreamsShareOneReadingPerInterval(t *testing.T) {
 		if time.Sleep(time.Hour); calls.Load() != 61 {
 			t.Errorf("%d readings after an hour without viewers, want 61", calls.Load())
 		}
-		again := look(h, &viewer{})
+		again := look(p, &viewer{})
 		again.end(t)
 		if again.count(`"rate":null,"fill"`) != 1 || again.count(`"windowLasts":null`) != 1 {
 			t.Errorf("got %s, want no rate, which would be a mean over the hour, and no window without a fence", again.body.String())
@@ -168,7 +168,7 @@ func TestStreamHasHeartbeatsAndDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg, _ := counted(t)
 		cfg.Interval = 12 * time.Second
-		v := look(newPage(cfg), &viewer{})
+		v := look(New(cfg), &viewer{})
 		time.Sleep(25 * time.Second)
 		synctest.Wait()
 		v.end(t)
@@ -186,7 +186,7 @@ func TestStreamHasHeartbeatsAndDeadlines(t *testing.T) {
 			t.Errorf("got %v, want %s", got, want)
 		}
 		select {
-		case <-look(newPage(cfg), &viewer{broken: true}).gone:
+		case <-look(New(cfg), &viewer{broken: true}).gone:
 		default:
 			t.Error("the stream goes on after a write has failed")
 		}
