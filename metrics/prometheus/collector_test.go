@@ -1,20 +1,15 @@
 package prometheus_test
 
 import (
-	"net/http"
-	"net/http/httptest"
-	"os/exec"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/test/testkit"
-	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/metrics"
 	generators "github.com/uidring/uidring/metrics/prometheus"
 	"github.com/uidring/uidring/segment"
@@ -91,22 +86,4 @@ func TestRegisterRefusesALabelThatIsNotAllowed(t *testing.T) {
 	if err := prometheus.NewRegistry().Register(c); err == nil || !strings.Contains(err.Error(), "label") {
 		t.Errorf("Register: %v", err)
 	}
-}
-
-func TestPromtoolFindsNothingToImprove(t *testing.T) {
-	r := registry(t, collector(cached.Stats{LastGranted: 9}, "orders"), collector(defaultgen.Stats{}, "slow"), collector(segment.Stats{}, ""))
-	response := httptest.NewRecorder()
-	promhttp.HandlerFor(r, promhttp.HandlerOpts{}).ServeHTTP(response, httptest.NewRequest(http.MethodGet, "/", nil))
-	if out, err := promtool(t, response.Body.String(), "check", "metrics"); err != nil || out != "" {
-		t.Errorf("promtool check metrics: %v\n%s", err, out)
-	}
-}
-
-// promtool returns the output of promtool.
-func promtool(t *testing.T, stdin string, args ...string) (string, error) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), testserver.Program(t, "promtool", "prometheus"), args...)
-	cmd.Stdin = strings.NewReader(stdin)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
 }

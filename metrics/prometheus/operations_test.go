@@ -2,6 +2,7 @@ package prometheus_test
 
 import (
 	"os"
+	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v2"
 
 	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -37,7 +39,8 @@ func alerts(t *testing.T) (rules []rule) {
 }
 
 func TestAlertsFireWhenTheyShould(t *testing.T) {
-	if out, err := promtool(t, "", "test", "rules", operations+"alerts_test.yml"); err != nil {
+	promtool := testserver.Program(t, "promtool", "prometheus")
+	if out, err := exec.CommandContext(t.Context(), promtool, "test", "rules", operations+"alerts_test.yml").CombinedOutput(); err != nil {
 		t.Errorf("promtool test rules: %v\n%s", err, out)
 	}
 	text, err := os.ReadFile(operations + "alerts_test.yml")

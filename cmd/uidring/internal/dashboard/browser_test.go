@@ -21,7 +21,7 @@ import (
 )
 
 // TestInChromium uses the page as people do. It also fails when the browser reports an error, an
-// exception, a violation of the policy, or a request to another host; see open.
+// exception, or a violation of the policy, which allows no request to another host; see open.
 func TestInChromium(t *testing.T) {
 	browser := chromium(t)
 	for name, run := range map[string]func(*testing.T, context.Context){

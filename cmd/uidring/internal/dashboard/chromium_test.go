@@ -3,7 +3,6 @@ package dashboard
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
@@ -46,11 +44,10 @@ func chromium(t *testing.T) context.Context {
 type tab struct {
 	t        *testing.T
 	ctx      context.Context
-	host     string   // the only host that it may send requests to
 	expected []string // parts of complaints that the test brings about
 
 	mu         sync.Mutex
-	complaints []string // console errors, exceptions, violations, requests to others
+	complaints []string // console errors, exceptions, violations
 }
 
 // offline are the errors that Chromium logs when a service is down. A page cannot prevent them.
@@ -62,12 +59,12 @@ func open(t *testing.T, browser context.Context, s *service, on device, expected
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
-	p := &tab{t: t, ctx: ctx, host: s.addr, expected: expected}
+	p := &tab{t: t, ctx: ctx, expected: expected}
 	testkit.Must(t, chromedp.Listen(ctx, p.listen))
 	t.Cleanup(p.leave)
 	testkit.Must(t, chromedp.Do(ctx)) // opens the tab, which is to outlive the limit of do
 	p.do(
-		enable(network.Enable, network.EnableParams{}), enable(log.Enable, cdp.Empty{}), enable(runtime.Enable, cdp.Empty{}),
+		enable(log.Enable, cdp.Empty{}), enable(runtime.Enable, cdp.Empty{}),
 		on.action(), chromedp.Navigate(s.url()+"/"),
 	)
 	return p
@@ -109,10 +106,6 @@ func (p *tab) listen(ev any) {
 		p.complain("console.%s: %s", ev.Type, fmt.Sprint(ev.Args))
 	case *log.EventEntryAdded:
 		p.complain("log %s: %s %s", ev.Entry.Level, ev.Entry.Text, ev.Entry.URL)
-	case *network.EventRequestWillBeSent:
-		if to, err := url.Parse(ev.Request.URL); err != nil || to.Host != p.host && ev.Request.URL != "about:blank" {
-			p.complain("a request to another host: %s", ev.Request.URL)
-		}
 	}
 }
 

@@ -57,15 +57,14 @@ func (s *Server) badN(n string) *problem {
 
 // draw answers with all n IDs, or one without n, or with a problem.
 func (s *Server) draw(a *answer, r *http.Request, query url.Values, from *supply) *problem {
-	n, shape := 1, one
+	n := 1
 	if query.Has("n") {
 		var err error
 		if n, err = strconv.Atoi(query.Get("n")); err != nil || n < 1 || n > s.batch || query.Get("n") != strconv.Itoa(n) {
 			return s.badN(query.Get("n"))
 		}
-		shape = many
 	}
-	f, p := negotiate(r, query, shape)
+	f, p := negotiate(r, query)
 	if p != nil {
 		return p
 	}

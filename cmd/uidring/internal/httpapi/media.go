@@ -16,30 +16,22 @@ type format struct {
 	count               string // between the first ID of a range and its length; "": the body has each ID
 }
 
-// A shape is the JSON text around IDs.
-type shape struct{ head, tail string }
-
-var (
-	one  = shape{`{"id":"`, "\"}\n"}
-	many = shape{`{"ids":["`, "\"]}\n"}
-)
-
 // The types of bodies.
 const (
 	typeJSON = "application/json"
 	typeText = "text/plain; charset=utf-8"
 )
 
-// negotiate returns the format that the client asks for: the media type by Accept, and ranges by
-// the parameter form.
-func negotiate(r *http.Request, query url.Values, s shape) (format, *problem) {
+// negotiate returns the format that the client asks for: the media type by Accept, several IDs by
+// the parameter n, and ranges by the parameter form.
+func negotiate(r *http.Request, query url.Values) (format, *problem) {
 	mediaType, ok := accepted(r.Header["Accept"])
 	if !ok {
 		return format{}, unacceptable.because("Accept allows neither application/json nor text/plain.")
 	}
-	ranges := query.Has("form")
+	many, ranges := query.Has("n"), query.Has("form")
 	switch {
-	case ranges && (s != many || query.Get("form") != "ranges"):
+	case ranges && (!many || query.Get("form") != "ranges"):
 		return format{}, badRequest.because("Parameter form is %q, allowed: ranges, with n.", excerpt(query.Get("form")))
 	case ranges && mediaType == typeText:
 		return format{typeText, "", "\n", "\n", " "}, nil
@@ -47,8 +39,10 @@ func negotiate(r *http.Request, query url.Values, s shape) (format, *problem) {
 		return format{typeJSON, `{"ranges":[{"first":"`, `},{"first":"`, "}]}\n", `","count":`}, nil
 	case mediaType == typeText:
 		return format{contentType: typeText, between: "\n", tail: "\n"}, nil
+	case many:
+		return format{contentType: typeJSON, head: `{"ids":["`, between: `","`, tail: "\"]}\n"}, nil
 	}
-	return format{contentType: typeJSON, head: s.head, between: `","`, tail: s.tail}, nil
+	return format{contentType: typeJSON, head: `{"id":"`, tail: "\"}\n"}, nil
 }
 
 // accepted returns the media type that the client prefers; ok is false if it accepts no offered

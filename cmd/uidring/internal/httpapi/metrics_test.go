@@ -40,7 +40,7 @@ func TestRequestsAreCountedByRouteAndCode(t *testing.T) {
 
 func TestPromtoolFindsNothingToSay(t *testing.T) {
 	promtool := testserver.Program(t, "promtool", "prometheus")
-	s := newServer(t, Config{})
+	s := newServer(t, Config{Segments: begunSegments(t)})
 	call(s, "/v1/id")
 	check := exec.CommandContext(t.Context(), promtool, "check", "metrics")
 	check.Stdin = bytes.NewReader(call(s, "/metrics").Body.Bytes())
