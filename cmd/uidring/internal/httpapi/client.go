@@ -13,9 +13,9 @@ import (
 
 // A client is a name of the tokens with its limiter and metrics, or all clients without tokens.
 type client struct {
-	name    string        // "" without tokens
-	limiter *rate.Limiter // nil: no limit
-	ids     prometheus.Counter
+	name    string             // "" without tokens
+	limiter *rate.Limiter      // nil: no limit
+	ids     prometheus.Counter // nil: not counted
 }
 
 // Clients without a valid token. Their names are for metrics and the log, and no names of tokens.
@@ -74,13 +74,6 @@ func (c *clients) newClient(name string) *client {
 		one.ids = c.ids.WithLabelValues(name)
 	}
 	return one
-}
-
-// drew counts n IDs that the client gets.
-func (c *client) drew(n int) {
-	if c.ids != nil {
-		c.ids.Add(float64(n))
-	}
 }
 
 // spend takes n IDs, at most the burst, from the client's limit. It returns nil if the limit allows

@@ -79,7 +79,9 @@ func (s *Server) draw(a *answer, r *http.Request, query url.Values, from *supply
 		}
 		return from.problem(err)
 	}
-	a.client.drew(n)
+	if a.client.ids != nil {
+		a.client.ids.Add(float64(n))
+	}
 	a.Header()["Content-Type"] = types[f.contentType]
 	if from.maxAge != nil {
 		a.Header()["Uidring-Max-Age"] = from.maxAge

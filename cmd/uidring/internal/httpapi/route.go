@@ -191,27 +191,23 @@ func (t *route) serve(a *answer, r *http.Request) *problem {
 	if !t.open {
 		var ok bool
 		if a.client, ok = t.clients.find(r); !ok {
-			t.server.audit(a.client, r)
-			return denied(a, r)
+			return t.denied(a, r)
 		}
 	}
 	return t.handle(a, r)
 }
 
-// audit logs the first refused token of an episode.
-func (s *Server) audit(c *client, r *http.Request) {
-	if c == unknownToken && s.refused.begins() {
-		s.cfg.Logger.Warn("tokens refused", "remote", r.RemoteAddr, "path", excerpt(r.URL.Path))
+// denied answers an invalid or missing token as RFC 6750 requires. It logs the first wrong token of
+// an episode.
+func (t *route) denied(a *answer, r *http.Request) *problem {
+	if a.client == unknownToken && t.server.refused.begins() {
+		t.server.cfg.Logger.Warn("tokens refused", "remote", r.RemoteAddr, "path", excerpt(r.URL.Path))
 	}
-}
-
-// denied answers an invalid or missing token as RFC 6750 requires.
-func denied(w http.ResponseWriter, r *http.Request) *problem {
 	challenge := `Bearer realm="uidring"`
 	if r.Header.Get("Authorization") != "" {
 		challenge += `, error="invalid_token"`
 	}
-	w.Header().Set("WWW-Authenticate", challenge)
+	a.Header().Set("WWW-Authenticate", challenge)
 	return unauthorized
 }
 
