@@ -140,7 +140,8 @@ func TestNewReportsAllMistakes(t *testing.T) {
 	}
 }
 
-// A grant decides whether the past is unused. The worker ID goes back in any case.
+// A grant decides whether the past is unused, and bounds the span. The worker ID goes back in any
+// case.
 func TestNewNeedsAnUnusedPast(t *testing.T) {
 	failure := errors.New("no answer")
 	for name, c := range map[string]struct {
@@ -149,7 +150,7 @@ func TestNewNeedsAnUnusedPast(t *testing.T) {
 		want  error
 	}{
 		"fresh":          {grant: assigner.Grant{First: 1, Last: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}},
-		"fenced":         {grant: assigner.Grant{First: 1, Last: 1 << 27, Guarantee: assigner.GuaranteeFenced}},
+		"fenced":         {grant: assigner.Grant{First: 1, Last: 100, Guarantee: assigner.GuaranteeFenced}},
 		"used before":    {grant: assigner.Grant{First: 2, Last: 1 << 27, Guarantee: assigner.GuaranteeFenced}, want: backdate.ErrNoPast},
 		"lossy":          {grant: assigner.Grant{First: 1, Last: 1 << 27, Guarantee: assigner.GuaranteeLossy}, want: backdate.ErrNoPast},
 		"sticky":         {grant: assigner.Grant{First: 1, Last: assigner.Unlimited, Guarantee: assigner.GuaranteeSticky}, want: backdate.ErrNoPast},
@@ -167,21 +168,14 @@ func TestNewNeedsAnUnusedPast(t *testing.T) {
 		if !errors.Is(err, c.want) || (g == nil) != (c.want != nil) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
+		if g != nil {
+			if _, last := g.Span(); last.Sub(bitsalloc.DefaultEpoch())/time.Second > time.Duration(c.grant.Last) {
+				t.Errorf("%s: the span ends at %v, above the fence", name, last)
+			}
+		}
 		if c.err == nil && fake.Releases.Load() != 1 {
 			t.Errorf("%s: %d releases, want 1", name, fake.Releases.Load())
 		}
-	}
-}
-
-// The span never reaches above the fence that the store granted.
-func TestSpanEndsAtTheFence(t *testing.T) {
-	fake := &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-		return assigner.Grant{First: 1, Last: 100, Guarantee: assigner.GuaranteeFenced}, nil
-	}}
-	g, err := backdate.New(t.Context(), backdate.Config{Assigner: fake})
-	testkit.Must(t, err)
-	if _, last := g.Span(); !last.Equal(bitsalloc.DefaultEpoch().Add(100 * time.Second)) {
-		t.Errorf("the span ends at %v, want 100 s after the epoch", last)
 	}
 }
 

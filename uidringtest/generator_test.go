@@ -5,14 +5,11 @@ import (
 	"math"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
-	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/uidringtest"
 )
 
@@ -133,25 +130,5 @@ func TestWorkerStartsAnew(t *testing.T) {
 	_, _ = byClock(assigner.Static(8)) // fails, too, when the test runs again in this process
 	if _, err := byClock(assigner.Static(8)); !errors.Is(err, defaultgen.ErrClockBack) {
 		t.Errorf("Static: %v, want %v", err, defaultgen.ErrClockBack)
-	}
-}
-
-func TestWorkerInABubble(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(bitsalloc.DefaultEpoch().Add(time.Hour)))
-		g, err := cached.New(cached.Config{Assigner: uidringtest.Worker(7)})
-		testkit.Close(t, g, err)
-		if id, err := g.Next(); err != nil || g.WorkerID() != 7 {
-			t.Errorf("ID %d of worker %d, %v, want worker 7", id, g.WorkerID(), err)
-		}
-	})
-}
-
-func TestWorkerChecksTheLayout(t *testing.T) {
-	for _, id := range []int64{-1, 1 << 10} {
-		_, err := cached.New(cached.Config{Assigner: uidringtest.Worker(id), Layout: bitsalloc.Snowflake()})
-		if !errors.Is(err, assigner.ErrWorkerOutOfRange) {
-			t.Errorf("worker %d: %v, want %v", id, err, assigner.ErrWorkerOutOfRange)
-		}
 	}
 }
