@@ -1,11 +1,9 @@
 package dashboard
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -19,22 +17,15 @@ import (
 	"github.com/uidring/uidring/cached"
 )
 
-// A viewer is an http.ResponseWriter that records its output, and decides when a write may go on.
+// A viewer is a recorder that decides when a write may go on.
 type viewer struct {
-	header    http.Header
-	status    int
-	body      bytes.Buffer
+	*httptest.ResponseRecorder
 	deadlines []time.Duration // of writes, from their beginning on
 	hold      chan struct{}   // a write waits for it; nil: none does
 	broken    bool            // writes fail
 	leave     context.CancelFunc
 	gone      chan struct{} // closed when the handler has returned
 }
-
-func (v *viewer) Header() http.Header             { return v.header }
-func (v *viewer) WriteHeader(status int)          { v.status = status }
-func (v *viewer) SetReadDeadline(time.Time) error { return nil }
-func (v *viewer) FlushError() error               { return nil }
 
 func (v *viewer) SetWriteDeadline(t time.Time) error {
 	v.deadlines = append(v.deadlines, time.Until(t))
@@ -48,13 +39,13 @@ func (v *viewer) Write(p []byte) (int, error) {
 	if v.broken {
 		return 0, errors.New("broken")
 	}
-	return v.body.Write(p)
+	return v.ResponseRecorder.Write(p)
 }
 
 // look sends a request for /events, which goes on.
 func look(p *Page, v *viewer) *viewer {
 	ctx, cancel := context.WithCancel(context.Background())
-	v.header, v.leave, v.gone = http.Header{}, cancel, make(chan struct{})
+	v.ResponseRecorder, v.leave, v.gone = httptest.NewRecorder(), cancel, make(chan struct{})
 	go func() {
 		defer close(v.gone)
 		p.stream(v, httptest.NewRequestWithContext(ctx, "GET", "/events", nil))
@@ -74,7 +65,7 @@ func (v *viewer) end(t *testing.T) {
 	}
 }
 
-func (v *viewer) count(part string) int { return strings.Count(v.body.String(), part) }
+func (v *viewer) count(part string) int { return strings.Count(v.Body.String(), part) }
 
 // counted is a Config whose Stats have issued 1,000 IDs more at each call.
 func counted(t *testing.T) (Config, *atomic.Int64) {
@@ -115,11 +106,11 @@ func TestStreamEventsAreExact(t *testing.T) {
 			`"limits":{"lease":20,"ahead":60,"behind":-180}}` + "\n\n" +
 			"event: stats\n" + `data: ` + verdict + `"time":946684800,"rate":null,` + values + measuring + fmt.Sprintf(stats, int64(1<<60+500)) +
 			"event: stats\n" + `data: ` + verdict + `"time":946684801,"rate":500,` + values + none + fmt.Sprintf(stats, int64(1<<60+1000))
-		if got := v.body.String(); got != want {
+		if got := v.Body.String(); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
-		if v.header.Get("Content-Type") != "text/event-stream" || v.header.Get("X-Accel-Buffering") != "no" {
-			t.Errorf("headers %v", v.header)
+		if v.Header().Get("Content-Type") != "text/event-stream" || v.Header().Get("X-Accel-Buffering") != "no" {
+			t.Errorf("headers %v", v.Header())
 		}
 	})
 }
@@ -159,7 +150,7 @@ func TestStreamsShareOneReadingPerInterval(t *testing.T) {
 		again := look(p, &viewer{})
 		again.end(t)
 		if again.count(`"rate":null,"fill"`) != 1 || again.count(`"windowLasts":null`) != 1 {
-			t.Errorf("got %s, want no rate, which would be a mean over the hour, and no window without a fence", again.body.String())
+			t.Errorf("got %s, want no rate, which would be a mean over the hour, and no window without a fence", again.Body.String())
 		}
 	})
 }
@@ -176,7 +167,7 @@ func TestStreamHasHeartbeatsAndDeadlines(t *testing.T) {
 			t.Errorf("deadlines of writes %v, want 10s for each", v.deadlines)
 		}
 		var got []string
-		for line := range strings.SplitSeq(v.body.String(), "\n") {
+		for line := range strings.SplitSeq(v.Body.String(), "\n") {
 			if line == ":" || strings.HasPrefix(line, "event: ") {
 				got = append(got, line)
 			}

@@ -94,9 +94,6 @@ func (s *Server) draw(a *answer, r *http.Request, query url.Values, from *supply
 // parameters parses a query. It rejects unknown and repeated parameters: a misspelled name must not
 // select a default unnoticed.
 func parameters(r *http.Request, known ...string) (url.Values, *problem) {
-	if r.URL.RawQuery == "" {
-		return nil, nil
-	}
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return nil, badRequest.because("The query of the URL cannot be parsed: %v.", err)
