@@ -11,8 +11,9 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// TestDocumentedExamplesAreTrue parses the ID of SERVICE.md.
-func TestDocumentedExamplesAreTrue(t *testing.T) {
+// TestServiceIsDocumented parses the ID of SERVICE.md, and looks for the headings that the types of
+// problems lead to.
+func TestServiceIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/SERVICE.md")
 	testkit.Must(t, err)
 	s := newServer(t, Config{Generator: newGenerator(t, cached.Config{Layout: bitsalloc.Recommended(), Epoch: bitsalloc.DefaultEpoch()})})
@@ -30,6 +31,12 @@ func TestDocumentedExamplesAreTrue(t *testing.T) {
 	} {
 		if !strings.Contains(string(page), text) {
 			t.Errorf("SERVICE.md has no %q", text)
+		}
+	}
+	for _, p := range []*problem{badRequest, invalidID, notFound, badMethod, unknownHost, crossSite, unacceptable, hasBody, unauthorized,
+		tooManyIDs, overloaded, starting, noneReady, tooFarAhead, noLease, noRange, stopping, timeExhausted, segmentEnded, internal} {
+		if !strings.Contains(string(page), "\n#### "+p.name+"\n") {
+			t.Errorf("SERVICE.md has no heading %s", p.name)
 		}
 	}
 }

@@ -110,17 +110,3 @@ func TestLimitOfRequestsUnderWay(t *testing.T) {
 		}
 	}
 }
-
-// The type of each problem leads to a heading.
-func TestProblemsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../../../docs/SERVICE.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range []*problem{badRequest, invalidID, notFound, badMethod, unknownHost, crossSite, unacceptable, hasBody, unauthorized,
-		tooManyIDs, overloaded, starting, noneReady, tooFarAhead, noLease, noRange, stopping, timeExhausted, segmentEnded, internal} {
-		if !strings.Contains(string(page), "\n#### "+p.name+"\n") {
-			t.Errorf("SERVICE.md has no heading %s", p.name)
-		}
-	}
-}
