@@ -4,7 +4,7 @@
 //
 // "/" and "/assets/…" are static files embedded in the program. "/events" is a stream of
 // server-sent events with the data of the page: the event "about", once, then an event "stats" per
-// interval, and "servers" when the list of servers has changed. The caller of [New] decides which
+// second, and "servers" when the list of servers has changed. The caller of [New] decides which
 // clients may read it; the page asks for a bearer token when it gets 401.
 //
 // The page parses IDs and draws one through the API of the same server: GET /v1/parse/{id} and
@@ -12,7 +12,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"sync"
@@ -24,12 +23,12 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 )
 
-// A Config configures the page. All fields are required but Segments, MaxAhead, Interval and Done.
+// A Config configures the page. All fields are required but Segments, MaxAhead and Done.
 type Config struct {
 	// About has the names that the page shows.
 	About About
 	// Stats reads the generator. The page calls it, and the API, from one goroutine at a
-	// time and at most once per Interval.
+	// time and at most once per interval.
 	Stats func() cached.Stats
 	// API is the API of the service.
 	API API
@@ -45,8 +44,6 @@ type Config struct {
 	// Window is LeaseConfig.Window, and MaxAhead the MaxAhead of the generator. The page warns at a
 	// third of the window, and at MaxAhead or 10 min. Zero: 2 min, and no MaxAhead.
 	Window, MaxAhead time.Duration
-	// Interval is the time from one reading to the next; zero: 1 s.
-	Interval time.Duration
 	// Done ends the event streams when it is closed. Close it when the service begins to shut down,
 	// since http.Server.Shutdown waits for the streams. nil: they end with their requests.
 	Done <-chan struct{}
@@ -80,7 +77,6 @@ type Page struct {
 
 // New returns the page.
 func New(cfg Config) *Page {
-	cfg.Interval = cmp.Or(cfg.Interval, time.Second)
 	return &Page{
 		feed:    feed{cfg: cfg, limits: newLimits(cfg)},
 		servers: servers{store: cfg.Store, alloc: cfg.Allocator, asked: make(chan struct{}, 1), last: serverList{Servers: []server{}}},
@@ -105,7 +101,7 @@ func (p *Page) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		last := p.feed.latest()
 		select {
-		case <-time.After(time.Until(p.feed.due(last))):
+		case <-time.After(time.Until(last.due())):
 		case <-ctx.Done():
 		}
 	}

@@ -13,6 +13,9 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 )
 
+// interval is the time from one reading to the next.
+const interval = time.Second
+
 // A feed reads the generator once per interval for all viewers: the first to ask in an interval
 // reads the generator, and the others get the same reading.
 type feed struct {
@@ -35,13 +38,13 @@ type reading struct {
 }
 
 // due returns the time of the next reading.
-func (f *feed) due(r *reading) time.Time { return r.at.Add(f.cfg.Interval) }
+func (r *reading) due() time.Time { return r.at.Add(interval) }
 
 // latest returns the reading of this interval.
 func (f *feed) latest() *reading {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.last == nil || !time.Now().Before(f.due(f.last)) {
+	if f.last == nil || !time.Now().Before(f.last.due()) {
 		f.read()
 	}
 	return f.last
@@ -56,7 +59,7 @@ func (f *feed) read() {
 	values := newStats(r)
 	// After a pause without readings, the rates would be means over the pause, and look like the
 	// present rates.
-	if f.last != nil && r.at.Sub(f.last.at) < 3*f.cfg.Interval {
+	if f.last != nil && r.at.Sub(f.last.at) < 3*interval {
 		f.rates(values, r)
 	}
 	for _, s := range r.segments {
@@ -177,12 +180,11 @@ func newStats(r *reading) *stats {
 // seconds.
 type about struct {
 	About
-	Started   number      `json:"started"` // seconds since 1970
-	Layout    aboutLayout `json:"layout"`
-	Epoch     time.Time   `json:"epoch"`
-	Expires   time.Time   `json:"expires"`   // when the delta field is used up at the pace of the clock
-	Heartbeat float64     `json:"heartbeat"` // the stream is never silent for longer
-	Limits    limits      `json:"limits"`
+	Started number      `json:"started"` // seconds since 1970
+	Layout  aboutLayout `json:"layout"`
+	Epoch   time.Time   `json:"epoch"`
+	Expires time.Time   `json:"expires"` // when the delta field is used up at the pace of the clock
+	Limits  limits      `json:"limits"`
 }
 
 type aboutLayout struct {
@@ -196,13 +198,12 @@ type aboutLayout struct {
 func newAbout(cfg Config, started time.Time) about {
 	l := cfg.Allocator.Layout()
 	return about{
-		About:     cfg.About,
-		Started:   seconds(started),
-		Layout:    aboutLayout{l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.Unit.Seconds()},
-		Epoch:     cfg.Allocator.Epoch(),
-		Expires:   cfg.Allocator.Expires(),
-		Heartbeat: heartbeat.Seconds(),
-		Limits:    newLimits(cfg),
+		About:   cfg.About,
+		Started: seconds(started),
+		Layout:  aboutLayout{l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.Unit.Seconds()},
+		Epoch:   cfg.Allocator.Epoch(),
+		Expires: cfg.Allocator.Expires(),
+		Limits:  newLimits(cfg),
 	}
 }
 

@@ -110,7 +110,7 @@ func (s *service) start() {
 	done := make(chan struct{})
 	page := New(Config{
 		About: About{Version: "v1.2.3", Host: "ids-1", Namespace: "orders", Tokens: s.tokens.Len() > 0, APIPort: port, Store: "file:///var/lib/uidring"},
-		Stats: s.generator.Stats, API: api, Segments: s.segments, Allocator: testgen.Allocator(s.t, bitsalloc.Default(), time.Time{}), Interval: 200 * time.Millisecond,
+		Stats: s.generator.Stats, API: api, Segments: s.segments, Allocator: testgen.Allocator(s.t, bitsalloc.Default(), time.Time{}),
 		StoreCalls: &s.calls, Store: fileassigner.LeaseStore(s.folder, fileassigner.Config{}), Window: s.window, Done: done,
 	})
 	api.ServePage(page.Handlers())

@@ -6,14 +6,8 @@ import (
 	"time"
 )
 
-const (
-	// heartbeat is the longest silence on a stream. Viewers take a longer one for a lost
-	// connection, proxies for an idle one.
-	heartbeat = 5 * time.Second
-	// writeTimeout is how long one write may take. A viewer that does not read for so long is let
-	// go.
-	writeTimeout = 10 * time.Second
-)
+// writeTimeout is how long one write may take. A viewer that does not read for so long is let go.
+const writeTimeout = 10 * time.Second
 
 // stream answers GET /events; its caller bounds the number of viewers. A viewer that reads slowly
 // misses readings: nothing is queued for it.
@@ -33,14 +27,10 @@ func (p *Page) stream(w http.ResponseWriter, r *http.Request) {
 	if !write(p.about) {
 		return
 	}
-	var seen *reading
 	var list []byte // of servers, as sent last
 	for {
-		text := []byte(":\n\n") // a comment: the heartbeat
-		if now := p.feed.latest(); now != seen {
-			seen, text = now, now.event
-		}
-		if !write(text) {
+		last := p.feed.latest()
+		if !write(last.event) {
 			return
 		}
 		if now := p.servers.latest(); !bytes.Equal(now, list) {
@@ -49,7 +39,7 @@ func (p *Page) stream(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 		select {
-		case <-time.After(min(time.Until(p.feed.due(seen)), heartbeat)):
+		case <-time.After(time.Until(last.due())):
 		case <-r.Context().Done():
 			return
 		case <-p.done:

@@ -2,7 +2,8 @@
 
 import {Refusal, request} from './api.js';
 
-const longestPause = 15;
+const longestPause = 15; // seconds
+const silence = 15_000; // milliseconds without a byte after which the connection is taken for lost
 
 // A Stream keeps /events open: when it ends, it is opened again, after 1, 2, 4 … 15 seconds.
 //   event(name, data)  is called for each event
@@ -12,7 +13,6 @@ export class Stream {
   #state;
   #run = null; // aborts what is under way
   #wake = null; // ends the pause before the next try
-  #silence = 15; // seconds without a byte after which the connection is taken for lost
 
   constructor({event, state}) {
     this.#event = event;
@@ -58,11 +58,11 @@ export class Stream {
   // read follows one connection to its end.
   async #read(stopped, alive) {
     const silent = new AbortController();
-    const silence = new Error('The service has fallen silent.');
+    const fallen = new Error('The service has fallen silent.');
     let timer;
     const heard = () => {
       clearTimeout(timer);
-      timer = setTimeout(() => silent.abort(silence), this.#silence * 1000);
+      timer = setTimeout(() => silent.abort(fallen), silence);
     };
     heard();
     try {
@@ -75,14 +75,14 @@ export class Stream {
         if (done) return;
         const events = (rest + text.decode(value, {stream: true})).split('\n\n');
         rest = events.pop();
-        for (const event of events) { // or a comment, the heartbeat
+        for (const event of events) {
           const [, name, data] = event.match(/^event: (.*)\ndata: (.*)$/) ?? [];
           if (name) this.#take(name, JSON.parse(data), alive);
         }
         heard();
       }
     } catch (error) {
-      if (silent.signal.aborted) throw silence;
+      if (silent.signal.aborted) throw fallen;
       throw error instanceof TypeError ? new Error('The connection was lost.', {cause: error}) : error;
     } finally {
       clearTimeout(timer);
@@ -91,7 +91,6 @@ export class Stream {
 
   #take(name, data, alive) {
     if (name === 'about') {
-      this.#silence = 3 * data.heartbeat;
       alive();
       this.#state('live');
     }
