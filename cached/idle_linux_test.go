@@ -1,6 +1,7 @@
 package cached_test
 
 import (
+	"log/slog"
 	"syscall"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ func BenchmarkIdle(b *testing.B) {
 			const generators = 1000
 			store := new(fakeassigner.Assigner)
 			for range generators {
-				g, err := cached.New(cached.Config{Assigner: store, MaxStaleness: staleness})
+				g, err := cached.New(cached.Config{Assigner: store, MaxStaleness: staleness, Logger: slog.New(slog.DiscardHandler)})
 				testkit.Must(b, err)
 				defer g.Close()
 			}
