@@ -17,8 +17,8 @@ import (
 // ErrTimeExhausted and ErrClosed are permanent.
 func (g *Generator) Next() (int64, error) {
 	if u := g.unit.Load(); g.clock.within(u.until.Load()) {
-		if x := u.next.Add(1) - 1; x <= u.last {
-			return u.base + x, nil
+		if id, ok := u.takeOne(); ok {
+			return id, nil
 		}
 	}
 	return g.nextSlowly()
@@ -35,6 +35,11 @@ func (g *Generator) nextSlowly() (int64, error) {
 // permanent error, or, when ctx ends first, an error that wraps ctx's error and the reason for
 // waiting. If an ID is available without waiting, NextContext returns it even when ctx has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
+	if u := g.unit.Load(); g.clock.within(u.until.Load()) {
+		if id, ok := u.takeOne(); ok {
+			return id, nil
+		}
+	}
 	id, _, err := g.ReserveContext(ctx, 1)
 	return id, err
 }

@@ -28,6 +28,13 @@ type unit struct {
 	_    [56]byte
 }
 
+// takeOne returns the next ID, or false when the unit is closed or used up. Most IDs take no more
+// than this.
+func (u *unit) takeOne() (id int64, ok bool) {
+	x := u.next.Add(1) - 1
+	return u.base + x, x <= u.last
+}
+
 // take returns up to want consecutive IDs, or n = 0 when the unit is closed or used up.
 func (u *unit) take(want int) (first int64, n int) {
 	most := min(int64(want), u.last-u.next.Load()+1)
