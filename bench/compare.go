@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -11,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/uidring/uidring/bench/internal/contestants"
@@ -22,9 +20,10 @@ import (
 // A comparison is the result of compare.
 type comparison struct {
 	report.Facts
+	results
+	costs  []cost
 	rounds int
 	lap    time.Duration
-	rows   []row
 }
 
 func compareFlags(flags *flag.FlagSet, c *comparison) {
@@ -43,27 +42,55 @@ func compareCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error 
 	}
 }
 
-// run measures all contestants, some of them also on many goroutines.
-func (c *comparison) run(ctx context.Context, command string) error {
+// run measures all contestants, some of them also on many goroutines, and then the costs.
+func (c *comparison) run(ctx context.Context, command string) (err error) {
 	if c.rounds < 1 || c.lap <= 0 {
 		return fmt.Errorf("-rounds %d, -lap %v; allowed: at least 1, above 0", c.rounds, c.lap)
 	}
 	c.Facts = report.NewFacts(command)
-	all := events(contestants.All(), runtime.GOMAXPROCS(0), []int{8, 64, 1024})
-	err := hold(ctx, all, c.rounds, c.lap)
-	c.rows = compared(all)
+	c.results = events(contestants.All(), runtime.GOMAXPROCS(0), []int{8, 64, 1024})
+	if err := hold(ctx, c.results, c.rounds, c.lap); err != nil {
+		return err
+	}
+	c.costs, err = weighAll(ctx, 10*c.lap)
 	return err
 }
 
 // An event is a contestant on a number of goroutines, with the lap of each round.
 type event struct {
-	contestant contestants.Contestant
+	contestants.Contestant
 	goroutines int
 	laps       []load.Lap
 }
 
+// ns returns the wall time per ID, all goroutines together: the median of the laps, 0 without laps.
+func (e *event) ns() float64 { return report.Median(e.each(load.Lap.Ns)) }
+
+// cpus returns the number of CPUs that the process had.
+func (e *event) cpus() float64 { return report.Median(e.each(load.Lap.CPUs)) }
+
+func (e *event) each(figure func(load.Lap) float64) (all []float64) {
+	for _, lap := range e.laps {
+		all = append(all, figure(lap))
+	}
+	return all
+}
+
+// ratio returns the time of an ID as a multiple of its time in another event: the median of the
+// ratios of each round.
+func (e *event) ratio(to *event) float64 {
+	ratios := e.each(load.Lap.Ns)
+	for i := range ratios {
+		ratios[i] /= to.laps[i].Ns()
+	}
+	return report.Median(ratios)
+}
+
+// results are events of the same rounds.
+type results []*event
+
 // events returns every contestant on 1 goroutine and on cpus, and some also on many.
-func events(list []contestants.Contestant, cpus int, many []int) (all []*event) {
+func events(list []contestants.Contestant, cpus int, many []int) (all results) {
 	for _, c := range list {
 		counts := []int{1, cpus}
 		if c.Crowd {
@@ -71,7 +98,7 @@ func events(list []contestants.Contestant, cpus int, many []int) (all []*event) 
 		}
 		slices.Sort(counts)
 		for _, n := range slices.Compact(counts) {
-			all = append(all, &event{contestant: c, goroutines: n})
+			all = append(all, &event{Contestant: c, goroutines: n})
 		}
 	}
 	return all
@@ -79,22 +106,22 @@ func events(list []contestants.Contestant, cpus int, many []int) (all []*event) 
 
 // hold runs the events in rounds. In each round every event has a lap of length d, in random
 // order, so that disturbances of the machine hit all contestants alike.
-func hold(ctx context.Context, all []*event, rounds int, d time.Duration) error {
+func hold(ctx context.Context, all results, rounds int, d time.Duration) error {
 	worker := int64(0)
 	for range rounds {
 		for _, i := range rand.Perm(len(all)) {
 			e := all[i]
-			if e.contestant.Open == nil {
+			if e.Open == nil {
 				continue
 			}
 			worker++
-			src, err := e.contestant.Open(ctx, worker)
+			src, err := e.Open(ctx, worker)
 			if err != nil {
-				return fmt.Errorf("%s: %w", e.contestant.Name, err)
+				return fmt.Errorf("%s: %w", e.Name, err)
 			}
 			lap, err := load.Run(ctx, e.goroutines, src, d)
 			if err := errors.Join(err, src.Close()); err != nil {
-				return fmt.Errorf("%s: %w", e.contestant.Name, err)
+				return fmt.Errorf("%s: %w", e.Name, err)
 			}
 			e.laps = append(e.laps, lap)
 		}
@@ -102,54 +129,29 @@ func hold(ctx context.Context, all []*event, rounds int, d time.Duration) error 
 	return nil
 }
 
-// A row is an event: medians over the rounds, 0 for an event without laps.
-type row struct {
-	contestants.Contestant
-	Goroutines int
-	Ns         float64 // wall time per ID, all goroutines together
-	Ratio      float64 // to the atomic add on as many goroutines in the same round
-	CPUs       float64 // that the process had
+// find returns the event of a contestant, which must be there.
+func (all results) find(name string, goroutines int) *event {
+	return all[slices.IndexFunc(all, func(e *event) bool { return e.Name == name && e.goroutines == goroutines })]
 }
 
-// compared turns laps into rows.
-func compared(all []*event) (rows []row) {
-	adds := make(map[int][]load.Lap)
-	for _, e := range all {
-		if e.contestant.Name == contestants.AtomicAdd {
-			adds[e.goroutines] = e.laps
-		}
-	}
-	for _, e := range all {
-		r := row{Contestant: e.contestant, Goroutines: e.goroutines}
-		var ns, ratios, cpus []float64
-		for i, lap := range e.laps {
-			ns, ratios, cpus = append(ns, lap.Ns()), append(ratios, lap.Ns()/adds[e.goroutines][i].Ns()), append(cpus, lap.CPUs())
-		}
-		if len(ns) > 0 {
-			r.Ns, r.Ratio, r.CPUs = report.Median(ns), report.Median(ratios), report.Median(cpus)
-		}
-		rows = append(rows, r)
-	}
-	return rows
+// timesAdd returns the ratio of an event to the atomic add on as many goroutines.
+func (all results) timesAdd(e *event) float64 {
+	return e.ratio(all.find(contestants.AtomicAdd, e.goroutines))
 }
 
-// find returns the row of a contestant, or a row without figures.
-func (c *comparison) find(name string, goroutines int) row {
-	i := slices.IndexFunc(c.rows, func(r row) bool { return r.Name == name && r.Goroutines == goroutines })
-	if i < 0 {
-		return row{}
-	}
-	return c.rows[i]
+// alone returns the events on 1 goroutine: one for each contestant.
+func (all results) alone() results {
+	return slices.DeleteFunc(slices.Clone(all), func(e *event) bool { return e.goroutines != 1 })
 }
 
 // starved returns a warning if the machine had too little CPU time for the atomic add, which
 // never waits.
-func starved(rows []row) string {
-	for _, r := range rows {
-		want := float64(min(r.Goroutines, runtime.GOMAXPROCS(0)))
-		if r.Name == contestants.AtomicAdd && r.CPUs > 0 && r.CPUs < 0.85*want {
+func (all results) starved() string {
+	for _, e := range all {
+		want := float64(min(e.goroutines, runtime.GOMAXPROCS(0)))
+		if cpus := e.cpus(); e.Name == contestants.AtomicAdd && cpus > 0 && cpus < 0.85*want {
 			return fmt.Sprintf("Other programs used the machine: the atomic add on %s had %.1f of %.0f CPUs. Times are too long, and ratios unsure.",
-				report.Goroutines(r.Goroutines), r.CPUs, want)
+				report.Goroutines(e.goroutines), cpus, want)
 		}
 	}
 	return ""
@@ -157,9 +159,7 @@ func starved(rows []row) string {
 
 func (c *comparison) print(p *report.Page) {
 	p.Facts(c.Facts)
-	if note := starved(c.rows); note != "" {
-		p.Text("%s", note)
-	}
+	p.Note(c.starved())
 	p.Picture("compare.svg", "Bar chart: wall time per ID of this library, other libraries and baselines on one goroutine")
 	p.Text("Wall time per ID, all goroutines together, and its ratio to an atomic add on as many goroutines in the same round. Medians of\n"+
 		"%d rounds of laps of %v, all contestants in random order in each. A contestant that the format of its IDs caps waits for\n"+
@@ -167,6 +167,8 @@ func (c *comparison) print(p *report.Page) {
 	for _, kind := range []string{contestants.Own, contestants.Others, contestants.Baselines} {
 		p.Table(c.speeds(kind))
 	}
+	p.Text("The bars that this library has to meet, each a median of the ratios of the same rounds:")
+	p.Table(c.bars())
 	p.Title("Sustained rates")
 	p.Text("IDs a second that one generator can keep up for ever. A format with a time in its IDs bounds them: the default one, which may\n" +
 		"have fewer worker IDs, and the widest one with room for 4,096 worker IDs and 60 years in 63 bits. Where the format does not bound\n" +
@@ -178,65 +180,94 @@ func (c *comparison) print(p *report.Page) {
 	p.Table(c.properties())
 	p.Title("Many goroutines")
 	p.Table(c.crowds())
+	p.Title("Cost of a generator")
+	p.Text("Of %s generators in one process, without callers, for %v: the memory and the goroutines of each, and the CPU time that it\n"+
+		"takes in a second. Their worker IDs and ranges come from the memory of the process: a store adds its client.", report.Comma(idlers), 10*c.lap)
+	p.Table(costTable(c.costs))
 }
+
+// counts are the numbers of goroutines in most tables.
+func (c *comparison) counts() []int { return slices.Compact([]int{1, c.GOMAXPROCS}) }
 
 // speeds is the table of a kind.
 func (c *comparison) speeds(kind string) *report.Table {
-	t := report.NewTable(kind, "1 goroutine", "× add")
-	if c.GOMAXPROCS > 1 {
-		t.Head = append(t.Head, report.Goroutines(c.GOMAXPROCS), "× add")
+	t := report.NewTable(kind)
+	for _, n := range c.counts() {
+		t.Head = append(t.Head, report.Goroutines(n), "× add")
 	}
 	t.Head = append(t.Head, "capped at")
-	for _, first := range c.rows {
-		if first.Kind != kind || first.Goroutines != 1 {
+	for _, first := range c.alone() {
+		if first.Kind != kind {
 			continue
 		}
-		cells := append([]string{first.Name}, first.speed()...)
-		if c.GOMAXPROCS > 1 {
-			cells = append(cells, c.find(first.Name, c.GOMAXPROCS).speed()...)
+		cells := []string{first.Name}
+		for _, n := range c.counts() {
+			e := c.find(first.Name, n)
+			ratio := report.Figure(c.timesAdd(e))
+			if e.PerSecond > 0 && e.laps != nil {
+				ratio = "capped" // the ratio of waiting would mean nothing
+			}
+			cells = append(cells, report.Ns(e.ns()), ratio)
 		}
 		t.Add(append(cells, first.limit())...)
 	}
 	return t
 }
 
-// speed returns the time and the ratio; a ratio of waiting would mean nothing.
-func (r row) speed() []string {
-	switch {
-	case r.Ns == 0:
-		return []string{report.None, report.None}
-	case r.PerSecond > 0:
-		return []string{report.Ns(r.Ns), "capped"}
-	}
-	return []string{report.Ns(r.Ns), report.Figure(r.Ratio)}
-}
-
-func (r row) limit() string {
-	if r.PerSecond == 0 {
+func (e *event) limit() string {
+	if e.PerSecond == 0 {
 		return ""
 	}
-	return report.Comma(int64(r.PerSecond)) + "/s"
+	return report.Comma(int64(e.PerSecond)) + "/s"
+}
+
+// bars is the table of the most that an ID may cost, as a multiple of another contestant.
+func (c *comparison) bars() *report.Table {
+	t := report.NewTable("bar", "at most", "measured", "holds")
+	const one, all = 0, 1
+	for _, bar := range []struct {
+		name, than string
+		goroutines int
+		most       float64
+	}{
+		{contestants.Next, contestants.Wuid, one, 1.1},
+		{contestants.Next, contestants.Wuid, all, 0.8},
+		{contestants.LaneNext, contestants.CalledAdd, all, 0.45},
+		{contestants.Fill, contestants.FilledSlice, one, 1.5},
+		{contestants.Defaultgen, contestants.BwmarrinWide, one, 1},
+		{contestants.Defaultgen, contestants.BwmarrinWide, all, 1},
+	} {
+		counts := c.counts()
+		if bar.goroutines >= len(counts) {
+			continue // a single CPU
+		}
+		n := counts[bar.goroutines]
+		ratio := c.find(bar.name, n).ratio(c.find(bar.than, n))
+		holds := map[bool]string{true: "yes", false: "no"}[ratio <= bar.most]
+		t.Add(fmt.Sprintf("%s on %s ÷ %s", bar.name, report.Goroutines(n), bar.than), report.Figure(bar.most), report.Figure(ratio), holds)
+	}
+	return t
 }
 
 // sustained is the table of the rates that generators can keep up.
 func (c *comparison) sustained() *report.Table {
 	t := report.NewTable("IDs a second, sustained", "default format", "4,096 worker IDs, 60 years, 63 bits", "burst")
-	for _, r := range c.rows {
-		if r.Rate == nil || r.Goroutines != 1 {
+	for _, e := range c.alone() {
+		if e.Rate == nil {
 			continue
 		}
-		measured := report.Millions(1e9 / r.Ns)
+		measured := report.Millions(1e9 / e.ns())
 		usual, comparable, burst := measured, measured, report.None
-		if r.Rate.Default > 0 {
-			usual, comparable = report.Comma(r.Rate.Default), report.Comma(r.Rate.Comparable)
-			if r.PerSecond == 0 {
+		if e.Rate.Default > 0 {
+			usual, comparable = report.Comma(e.Rate.Default), report.Comma(e.Rate.Comparable)
+			if e.PerSecond == 0 {
 				burst = measured
 			}
 		}
-		if r.Bits > 63 {
+		if e.Bits > 63 {
 			comparable = report.None
 		}
-		t.Add(r.Rate.Name, usual, comparable, burst)
+		t.Add(e.Rate.Name, usual, comparable, burst)
 	}
 	return t
 }
@@ -245,9 +276,9 @@ func (c *comparison) sustained() *report.Table {
 func (c *comparison) properties() *report.Table {
 	t := report.NewTable("", "bits", "order in a process", "processes kept apart by", "time ahead of the clock", "note")
 	t.Left = len(t.Head)
-	for _, r := range c.rows {
-		if r.Goroutines == 1 && r.Bits > 0 {
-			t.Add(r.Name, strconv.Itoa(r.Bits), r.Order, r.Worker, r.Ahead, r.Note)
+	for _, e := range c.alone() {
+		if e.Bits > 0 {
+			t.Add(e.Name, strconv.Itoa(e.Bits), e.Order, e.Worker, e.Ahead, e.Note)
 		}
 	}
 	return t
@@ -256,18 +287,18 @@ func (c *comparison) properties() *report.Table {
 // crowds is the table by number of goroutines.
 func (c *comparison) crowds() *report.Table {
 	t := report.NewTable("")
-	for _, r := range c.rows {
-		if r.Name == contestants.AtomicAdd {
-			t.Head = append(t.Head, report.Goroutines(r.Goroutines))
+	for _, e := range c.results {
+		if e.Name == contestants.AtomicAdd {
+			t.Head = append(t.Head, report.Goroutines(e.goroutines))
 		}
-		if !r.Crowd || r.Ns == 0 {
+		if !e.Crowd {
 			continue
 		}
-		if r.Goroutines == 1 {
-			t.Add(r.Name)
+		if e.goroutines == 1 {
+			t.Add(e.Name)
 		}
 		last := &t.Rows[len(t.Rows)-1]
-		*last = append(*last, report.Ns(r.Ns))
+		*last = append(*last, report.Ns(e.ns()))
 	}
 	return t
 }
@@ -276,29 +307,20 @@ func (c *comparison) crowds() *report.Table {
 func (c *comparison) short() *report.Table {
 	t := report.NewTable("time per ID, ratio to an atomic add", "1 goroutine", report.Goroutines(c.GOMAXPROCS))
 	t.Left = 3
-	for _, name := range []string{contestants.AtomicAdd, contestants.MutexCounter, "Next", "Lane.Next"} {
-		cells := []string{name}
-		if strings.HasSuffix(name, "Next") {
-			cells[0] = "`" + name + "`"
-		}
+	for _, row := range [][2]string{
+		{contestants.AtomicAdd, contestants.AtomicAdd}, {contestants.MutexCounter, contestants.MutexCounter},
+		{contestants.Next, "`Next`"}, {contestants.LaneNext, "`Lane.Next`"},
+	} {
+		cells := []string{row[1]}
 		for _, n := range []int{1, c.GOMAXPROCS} {
-			r := c.find(name, n)
-			text := report.Ns(r.Ns)
-			if name != contestants.AtomicAdd {
-				text += ", " + report.Figure(r.Ratio) + " ×"
+			e := c.find(row[0], n)
+			text := report.Ns(e.ns())
+			if e.Name != contestants.AtomicAdd {
+				text += ", " + report.Figure(c.timesAdd(e)) + " ×"
 			}
 			cells = append(cells, text)
 		}
 		t.Add(cells...)
 	}
 	return t
-}
-
-// shown is the time of a row in the bar chart: the time that the cap allows where nothing was
-// measured.
-func (r row) shown() float64 {
-	if r.Ns == 0 && r.PerSecond > 0 {
-		return 1e9 / r.PerSecond
-	}
-	return cmp.Or(r.Ns, 1)
 }

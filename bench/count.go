@@ -15,6 +15,7 @@ import (
 	"github.com/uidring/uidring/bench/internal/report"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/test/gauge"
 	"github.com/uidring/uidring/internal/test/idset"
 )
 
@@ -49,7 +50,7 @@ func (c *count) run(ctx context.Context) error {
 	c.mask = 1<<(l.DatacenterBits+l.WorkerBits+l.SequenceBits) - 1<<l.SequenceBits
 	var err error
 	c.wall, err = load.Race(ctx, c.goroutines, 0, func(i int, stop *atomic.Bool) error {
-		t := taker{count: c, random: rand.New(rand.NewPCG(3, uint64(i))), ids: make([]int64, load.Stride)}
+		t := taker{count: c, random: rand.New(rand.NewPCG(3, uint64(i))), ids: make([]int64, gauge.Stride)}
 		t.lane = c.gen.Lane()
 		for !stop.Load() {
 			if err := t.turn(); err != nil {

@@ -261,12 +261,6 @@ func (f *fleet) phase(ctx context.Context, name string, run func()) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	slices.Sort(f.starts)
-	at := func(share float64) string {
-		if len(f.starts) == 0 {
-			return report.None
-		}
-		return report.Ns(float64(f.starts[int(share*float64(len(f.starts)-1))]))
-	}
 	failed, texts := 0, slices.Collect(maps.Keys(f.failures))
 	slices.SortFunc(texts, func(a, b string) int { return cmp.Or(f.failures[b]-f.failures[a], cmp.Compare(a, b)) })
 	for i, text := range texts {
@@ -284,7 +278,7 @@ func (f *fleet) phase(ctx context.Context, name string, run func()) error {
 		waits = report.Comma(n - before.counters[lockWaits])
 	}
 	f.table.Add(name, report.Ns(float64(wall)), report.Comma(len(f.starts)), report.Comma(after.renewals-before.renewals), asked, perSecond,
-		report.Figure(float64(after.cpu-before.cpu)/float64(wall)), waits, at(0.5), at(0.99), at(1), report.Comma(failed))
+		report.Figure(float64(after.cpu-before.cpu)/float64(wall)), waits, report.At(f.starts, 0.5), report.At(f.starts, 0.99), report.At(f.starts, 1), report.Comma(failed))
 	return nil
 }
 

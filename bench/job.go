@@ -9,13 +9,13 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bench/internal/contestants"
 	"github.com/uidring/uidring/bench/internal/load"
 	"github.com/uidring/uidring/bench/internal/report"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/test/gauge"
 )
 
 // A job is the flags of the main job and its generator.
@@ -61,7 +61,13 @@ func (j *job) run(ctx context.Context, w io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeDatabase()) }()
-	j.gen, err = cached.NewContext(ctx, j.config(sqlassigner.Disposable(db, sqlassigner.Config{})))
+	j.gen, err = cached.NewContext(ctx, cached.Config{
+		Layout:        j.layout,
+		Assigner:      sqlassigner.Disposable(db, sqlassigner.Config{}),
+		BoostPower:    j.boost,
+		PaddingFactor: j.padding,
+		MaxStaleness:  max(time.Minute, 2*j.layout.Unit), // the least that long units allow
+	})
 	if err != nil {
 		return err
 	}
@@ -104,21 +110,10 @@ func (j *job) measure(ctx context.Context, w io.Writer) error {
 }
 
 // source returns the generator; closing it does nothing.
-func (j *job) source() load.Source {
-	s := contestants.Next(j.gen)
-	s.Close = func() error { return nil }
+func (j *job) source() gauge.Source {
+	s := gauge.Next(j.gen)
+	s.Close = gauge.Nothing
 	return s
-}
-
-// config returns the Config of the generator.
-func (j *job) config(a assigner.Assigner) cached.Config {
-	return cached.Config{
-		Layout:        j.layout,
-		Assigner:      a,
-		BoostPower:    j.boost,
-		PaddingFactor: j.padding,
-		MaxStaleness:  max(time.Minute, 2*j.layout.Unit), // the least that long units allow
-	}
 }
 
 // rounds is the number of times that the generator and the baselines take turns: on a noisy
@@ -127,8 +122,8 @@ const rounds = 5
 
 // events are the generator, the atomic add and the counter with a mutex, on one and on all
 // goroutines.
-func (j *job) events() []*event {
-	list := []contestants.Contestant{{Name: "Next", Open: func(context.Context, int64) (load.Source, error) { return j.source(), nil }}}
+func (j *job) events() results {
+	list := []contestants.Contestant{{Name: contestants.Next, Open: func(context.Context, int64) (gauge.Source, error) { return j.source(), nil }}}
 	for _, c := range contestants.All() {
 		if c.Name == contestants.AtomicAdd || c.Name == contestants.MutexCounter {
 			c.Crowd = false
@@ -149,16 +144,14 @@ func (j *job) printGenerator(p *report.Page, facts report.Facts) {
 	p.Text("ring:      %s IDs in 2^%d blocks, layout %v, padding at %d %%", report.Comma(s.Capacity), j.boost, j.layout, j.padding)
 }
 
-func (j *job) printThroughput(p *report.Page, all []*event, before cached.Stats) {
-	rows, s := compared(all), j.gen.Stats()
+func (j *job) printThroughput(p *report.Page, all results, before cached.Stats) {
+	s := j.gen.Stats()
 	t := report.NewTable("wall time per ID", "goroutines", "IDs per second", "time per ID", "× atomic add")
-	for _, row := range rows {
-		t.Add(row.Name, report.Comma(row.Goroutines), report.Comma(int64(1e9/row.Ns)), report.Ns(row.Ns), report.Figure(row.Ratio))
+	for _, e := range all {
+		t.Add(e.Name, report.Comma(e.goroutines), report.Comma(int64(1e9/e.ns())), report.Ns(e.ns()), report.Figure(all.timesAdd(e)))
 	}
 	p.Table(t)
-	if note := starved(rows); note != "" {
-		p.Text("%s", note)
-	}
+	p.Note(all.starved())
 	pads := s.InlinePads - before.InlinePads
 	fmt.Fprintf(p, "ring:      %s IDs issued, %s padding passes, %s blocks put by callers, ID time now %v ahead of the clock\n",
 		report.Comma(s.Issued-before.Issued), report.Comma(s.PaddingPasses-before.PaddingPasses), report.Comma(pads), s.Ahead.Round(time.Second))
@@ -175,7 +168,7 @@ func (j *job) printThroughput(p *report.Page, all []*event, before cached.Stats)
 }
 
 func (j *job) printTimes(p *report.Page, times []time.Duration) {
-	at := func(share float64) string { return report.Ns(float64(times[int(share*float64(len(times)-1))])) }
+	at := func(share float64) string { return report.At(times, share) }
 	p.Text("one call of Next, flat out on %s, reading the clock included, %s timed:\n"+
 		"p50 %s, p99 %s, p99.9 %s, p99.99 %s, longest %s (pauses by the scheduler included)",
 		report.Goroutines(j.goroutines), report.Comma(len(times)), at(0.5), at(0.99), at(0.999), at(0.9999), at(1))

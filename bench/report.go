@@ -51,20 +51,20 @@ func publish(dir string, c *comparison, s *soak) error {
 	c.print(p)
 	p.Title("Every ID counted")
 	s.print(p)
-	return errors.Join(p.Flush(), readme.Close(), os.WriteFile(filepath.Join(dir, "compare.svg"), []byte(c.bars().SVG()), 0o644))
+	return errors.Join(p.Flush(), readme.Close(), os.WriteFile(filepath.Join(dir, "compare.svg"), []byte(c.figure().SVG()), 0o644))
 }
 
-// bars is the chart: every contestant on one goroutine.
-func (c *comparison) bars() chart.Figure {
-	rows := slices.DeleteFunc(slices.Clone(c.rows), func(r row) bool { return r.Goroutines != 1 })
-	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.shown(), a.shown()) })
+// figure is the chart: every contestant on one goroutine.
+func (c *comparison) figure() chart.Figure {
+	rows := c.alone()
+	slices.SortStableFunc(rows, func(a, b *event) int { return cmp.Compare(b.shown(), a.shown()) })
 	styles := map[string]chart.Style{contestants.Own: {Color: "#0072b2"}, contestants.Others: {Color: "#d55e00"}, contestants.Baselines: {Color: "#8c8c8c"}}
 	f := chart.Figure{
 		Title:    "Time per ID",
 		Subtitle: fmt.Sprintf("one goroutine; bars begin at the uncontended atomic add; × is the ratio to the add of the same round; medians of %d rounds", c.rounds),
 		Scale:    "wall time per ID (logarithmic)",
 		Begin:    c.find(contestants.AtomicAdd, 1).shown(),
-		Caption:  []string{"go run ./" + c.Command, c.Facts.String(), starved(c.rows)},
+		Caption:  []string{"go run ./" + c.Command, c.Facts.String(), c.starved()},
 	}
 	for _, kind := range []string{contestants.Own, contestants.Others, contestants.Baselines} {
 		f.Keys = append(f.Keys, chart.Key{Text: kind, Style: styles[kind]})
@@ -73,17 +73,25 @@ func (c *comparison) bars() chart.Figure {
 	if c.GOMAXPROCS > 1 {
 		f.Keys = append(f.Keys, chart.Key{Text: report.Goroutines(c.GOMAXPROCS) + ", all together", Dot: true})
 	}
-	for _, r := range rows {
-		b := chart.Bar{Name: r.Name, Text: fmt.Sprintf("%s · %s ×", report.Ns(r.Ns), report.Figure(r.Ratio)), End: r.shown(), Style: styles[r.Kind]}
-		if r.Kind == contestants.Own {
+	for _, e := range rows {
+		b := chart.Bar{Name: e.Name, Text: fmt.Sprintf("%s · %s ×", report.Ns(e.ns()), report.Figure(c.timesAdd(e))), End: e.shown(), Style: styles[e.Kind]}
+		if e.Kind == contestants.Own {
 			b.Name = "uidring: " + b.Name
 		}
-		if r.PerSecond > 0 {
-			b.Style.Hollow, b.Text = true, "at most "+r.limit()
+		if e.PerSecond > 0 {
+			b.Style.Hollow, b.Text = true, "at most "+e.limit()
 		} else if c.GOMAXPROCS > 1 {
-			b.Dot = c.find(r.Name, c.GOMAXPROCS).shown()
+			b.Dot = c.find(e.Name, c.GOMAXPROCS).shown()
 		}
 		f.Bars = append(f.Bars, b)
 	}
 	return f
+}
+
+// shown is the time in the chart: the time that the cap allows where nothing was measured.
+func (e *event) shown() float64 {
+	if len(e.laps) == 0 && e.PerSecond > 0 {
+		return 1e9 / e.PerSecond
+	}
+	return cmp.Or(e.ns(), 1)
 }

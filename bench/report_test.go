@@ -92,22 +92,22 @@ func TestFiguresAreMediansAndRatiosOfTheSameRound(t *testing.T) {
 		return load.Lap{IDs: 100, Wall: time.Duration(100 * ns), CPU: time.Duration(100 * ns * cpus)}
 	}
 	next, add := contestants.Contestant{Name: "Next"}, contestants.Contestant{Name: contestants.AtomicAdd}
-	rows := compared([]*event{
+	all := results{
 		{next, 1, []load.Lap{lap(12, 1), lap(6, 1), lap(9, 1)}},
 		{contestants.Contestant{Name: "capped", PerSecond: 1}, 1, nil},
 		{add, 1, []load.Lap{lap(8, 1), lap(5, 0.5), lap(5, 0.5)}},
-	})
-	for i, want := range []row{{Ns: 9, Ratio: 1.5, CPUs: 1}, {}, {Ns: 5, Ratio: 1, CPUs: 0.5}} { // rounds of Next: 12/8, 6/5, 9/5 of an add
-		if got := rows[i]; got.Ns != want.Ns || got.Ratio != want.Ratio || got.CPUs != want.CPUs {
-			t.Errorf("row %d: %+v, want %+v", i, got, want)
+	}
+	for i, want := range [][3]float64{{9, 1.5, 1}, {}, {5, 1, 0.5}} { // rounds of Next: 12/8, 6/5, 9/5 of an add
+		if got := [3]float64{all[i].ns(), all.timesAdd(all[i]), all[i].cpus()}; got != want {
+			t.Errorf("event %d: time, ratio and CPUs %v, want %v", i, got, want)
 		}
 	}
 	want := "Other programs used the machine: the atomic add on 1 goroutine had 0.5 of 1 CPUs. Times are too long, and ratios unsure."
-	if got := starved(rows); got != want {
+	if got := all.starved(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	rows[2].CPUs = 0.9
-	if got := starved(rows); got != "" {
+	all[2].laps = []load.Lap{lap(5, 0.9)}
+	if got := all.starved(); got != "" {
 		t.Errorf("%q, want no warning", got)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/uidring/uidring/bench/internal/report"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/test/gauge"
 )
 
 // tuneRounds is the number of laps of each setting.
@@ -45,7 +45,7 @@ type tuning struct {
 
 	opened   int        // generators
 	settings []*setting // the first is the default
-	flatOut  []*event
+	flatOut  results
 }
 
 // policies are the values of -on-empty.
@@ -82,16 +82,22 @@ func (b *burst) UnmarshalText(text []byte) error {
 type setting struct {
 	boost, padding int
 	interval       time.Duration
-	steady, burst  phase
-	idle, after    []float64 // nanoseconds ahead of the clock, after New and after the laps
-	heap           uint64    // bytes of a generator
+	steady, burst  figures
+	heap           int64 // bytes of a generator
 }
 
-// A phase has a figure of each lap.
-type phase struct {
-	pads, rejected    []float64 // per million calls
-	p999, p9999, most []float64 // nanoseconds of a call; 0: too few calls
-}
+// figures have a value of each lap.
+type figures [ahead + 1][]float64
+
+// The figures of a lap.
+const (
+	pads     = iota // per million calls
+	rejected        // per million calls
+	p999            // nanoseconds of a call; 0: too few calls
+	p9999           // the same
+	longest         // nanoseconds of a call
+	ahead           // nanoseconds ahead of the clock: before the steady load, after the bursts
+)
 
 func tuneCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
 	t := &tuning{progress: flags.Output()}
@@ -128,17 +134,9 @@ func (t *tuning) run(ctx context.Context) error {
 			return err
 		}
 	}
-	t.settings = []*setting{{boost: 3, padding: 50}}
-	for _, boost := range []int{1, 3, 5, 8} {
-		for _, padding := range []int{50, 10, 90} {
-			if boost != 3 || padding != 50 {
-				t.settings = append(t.settings, &setting{boost: boost, padding: padding})
-			}
-		}
-	}
-	t.settings = append(t.settings, &setting{boost: 3, padding: 50, interval: 10 * time.Millisecond})
+	t.settings = candidates()
 	for _, s := range slices.Concat(t.settings[:1], t.settings) { // the first one allocates for all
-		if err := t.weigh(s); err != nil {
+		if err := t.weigh(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -160,6 +158,20 @@ func (t *tuning) run(ctx context.Context) error {
 	return err
 }
 
+// candidates returns the settings: the default, from the smallest ring to the largest, and a
+// schedule.
+func candidates() []*setting {
+	all := []*setting{{boost: 3, padding: 50}}
+	for _, boost := range []int{1, 3, 5, 8} {
+		for _, padding := range []int{50, 10, 90} {
+			if boost != 3 || padding != 50 {
+				all = append(all, &setting{boost: boost, padding: padding})
+			}
+		}
+	}
+	return append(all, &setting{boost: 3, padding: 50, interval: 10 * time.Millisecond})
+}
+
 // config returns the Config of a generator. Its IDs are not kept. Each has an epoch of its own: a
 // worker ID that comes back in a process begins above its last delta instead of at the clock.
 func (t *tuning) config(boost, padding int) cached.Config {
@@ -177,21 +189,14 @@ func (t *tuning) open(ctx context.Context, s *setting) (*cached.Generator, error
 }
 
 // weigh measures the memory of a generator.
-func (t *tuning) weigh(s *setting) error {
-	heap := func() uint64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
-	before := heap()
-	g, err := t.open(context.Background(), s)
+func (t *tuning) weigh(ctx context.Context, s *setting) error {
+	before, _ := memory()
+	g, err := t.open(ctx, s)
 	if err != nil {
 		return err
 	}
-	if after := heap(); after > before {
-		s.heap = after - before
-	}
+	after, _ := memory()
+	s.heap = max(after-before, 0)
 	return g.Close()
 }
 
@@ -202,7 +207,7 @@ func (s *setting) measure(ctx context.Context, t *tuning) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, g.Close()) }()
-	s.idle = append(s.idle, float64(g.Stats().Ahead))
+	s.steady[ahead] = append(s.steady[ahead], float64(g.Stats().Ahead))
 	calls := max(int(float64(t.rate)*t.lap.Seconds()), 1)
 	if err := s.steady.measure(ctx, g, t.goroutines, 1, calls, t.lap); err != nil {
 		return err
@@ -210,11 +215,11 @@ func (s *setting) measure(ctx context.Context, t *tuning) (err error) {
 	if t.burst.ids > 0 {
 		err = s.burst.measure(ctx, g, t.goroutines, bursts, t.burst.ids, t.burst.within)
 	}
-	s.after = append(s.after, float64(g.Stats().Ahead))
+	s.burst[ahead] = append(s.burst[ahead], float64(g.Stats().Ahead))
 	return err
 }
 
-func (p *phase) measure(ctx context.Context, g *cached.Generator, goroutines, repeat, calls int, d time.Duration) error {
+func (f *figures) measure(ctx context.Context, g *cached.Generator, goroutines, repeat, calls int, d time.Duration) error {
 	every := 1
 	if float64(calls)/d.Seconds() > 1e6 {
 		every = 32 // timing each call would slow them down
@@ -237,8 +242,6 @@ func (p *phase) measure(ctx context.Context, g *cached.Generator, goroutines, re
 	slices.Sort(times)
 	after := g.Stats()
 	million := float64(repeat*calls) / 1e6
-	p.pads = append(p.pads, float64(after.InlinePads-before.InlinePads)/million)
-	p.rejected = append(p.rejected, float64(after.RejectedTakes-before.RejectedTakes)/million)
 	slowest := func(share float64) float64 { // the fastest of the slowest calls
 		n := int(share * float64(len(times)))
 		if n == 0 {
@@ -246,12 +249,18 @@ func (p *phase) measure(ctx context.Context, g *cached.Generator, goroutines, re
 		}
 		return float64(times[len(times)-n])
 	}
-	p.p999, p.p9999, p.most = append(p.p999, slowest(1e-3)), append(p.p9999, slowest(1e-4)), append(p.most, float64(times[len(times)-1]))
+	for i, value := range [...]float64{
+		pads:     float64(after.InlinePads-before.InlinePads) / million,
+		rejected: float64(after.RejectedTakes-before.RejectedTakes) / million,
+		p999:     slowest(1e-3), p9999: slowest(1e-4), longest: float64(times[len(times)-1]),
+	} {
+		f[i] = append(f[i], value)
+	}
 	return nil
 }
 
 // sweep returns the events of the throughput: one setting varies, and the others are the defaults.
-func (t *tuning) sweep() (all []*event) {
+func (t *tuning) sweep() (all results) {
 	add := func(name string, goroutines, boost, padding int, bits uint8) {
 		config := func() cached.Config {
 			cfg := t.config(boost, padding)
@@ -262,13 +271,8 @@ func (t *tuning) sweep() (all []*event) {
 		if config().Validate() != nil {
 			return // a layout that has no IDs left
 		}
-		all = append(all, &event{goroutines: goroutines, contestant: contestants.Contestant{Name: name, Open: func(ctx context.Context, _ int64) (load.Source, error) {
-			g, err := cached.NewContext(ctx, config())
-			if err != nil {
-				return load.Source{}, err
-			}
-			return contestants.Next(g), nil
-		}}})
+		open := contestants.Started(func(ctx context.Context, _ int64) (*cached.Generator, error) { return cached.NewContext(ctx, config()) }, gauge.Next)
+		all = append(all, &event{goroutines: goroutines, Contestant: contestants.Contestant{Name: name, Open: open}})
 	}
 	own := t.layout.SequenceBits
 	for boost := 1; boost <= 8; boost++ {

@@ -15,8 +15,8 @@ import (
 func TestTuneRecommendsOnlyMeasuredDifferences(t *testing.T) {
 	zero := []float64{0, 0, 0}
 	lap := func(boost int, rejected, times []float64) *setting {
-		p := phase{zero, rejected, times, times, times}
-		return &setting{boost: boost, padding: 50, steady: p, burst: p, idle: []float64{float64(time.Second) * float64(int(1)<<boost)}}
+		f := figures{zero, rejected, times, times, times, {float64(time.Second) * float64(int(1)<<boost)}}
+		return &setting{boost: boost, padding: 50, steady: f, burst: f}
 	}
 	slow := []float64{90, 100, 110}
 	for _, tt := range []struct {

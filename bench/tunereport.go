@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bench/internal/chart"
+	"github.com/uidring/uidring/bench/internal/load"
 	"github.com/uidring/uidring/bench/internal/report"
 )
 
@@ -18,17 +19,6 @@ func (s *setting) String() string {
 		text += ", every " + s.interval.String()
 	}
 	return text
-}
-
-// slowest returns the highest percentile that the phase has, and its name.
-func (p *phase) slowest() (laps []float64, name string) {
-	switch {
-	case slices.Min(p.p9999) > 0:
-		return p.p9999, "p99.99"
-	case slices.Min(p.p999) > 0:
-		return p.p999, "p99.9"
-	}
-	return p.most, "the longest call"
 }
 
 // lower reports whether a is below b beyond doubt: its median by a fifth, and its laps in 90 % of
@@ -48,28 +38,62 @@ func lower(a, b []float64) bool {
 	return won >= 0.9*float64(len(a)*len(b)) && report.Median(a) <= 0.8*report.Median(b)
 }
 
-// A criterion is a figure that a setting may improve.
-type criterion struct {
-	name string
-	laps func(*setting) []float64
-	text func(float64) string
+// A phase is a part of each lap.
+type phase struct {
+	name, load string
+	of         func(*setting) *figures
 }
 
+// phases returns the steady load, and the bursts if there are any.
+func (t *tuning) phases() []phase {
+	steady := phase{"at the steady rate", report.Comma(t.rate) + " IDs a second", func(s *setting) *figures { return &s.steady }}
+	if t.burst.ids == 0 {
+		return []phase{steady}
+	}
+	bursts := fmt.Sprintf("bursts of %s IDs in %v", report.Comma(t.burst.ids), t.burst.within)
+	return []phase{steady, {"in bursts", bursts, func(s *setting) *figures { return &s.burst }}}
+}
+
+// A criterion is a figure that a setting may improve.
+type criterion struct {
+	phase
+	figure int
+}
+
+func (c criterion) laps(s *setting) []float64 { return c.of(s)[c.figure] }
+func (c criterion) median(s *setting) float64 { return report.Median(c.laps(s)) }
+
+// text writes a value.
+func (c criterion) text(n float64) string {
+	if c.figure == rejected {
+		return perMillion(n)
+	}
+	return report.Ns(n)
+}
+
+// names are the figures that may decide.
+var names = map[int]string{rejected: "rejected takes per million calls", p999: "p99.9", p9999: "p99.99", longest: "the longest call"}
+
 // criteria returns the figures by their weight: a rejected take is an error, a slow call is not.
-func (t *tuning) criteria() []criterion {
-	var errors, times []criterion
-	add := func(load string, get func(*setting) *phase) {
-		_, name := get(t.settings[0]).slowest()
-		errors = append(errors, criterion{"rejected takes per million calls " + load,
-			func(s *setting) []float64 { return get(s).rejected }, perMillion})
-		times = append(times, criterion{name + " " + load,
-			func(s *setting) []float64 { laps, _ := get(s).slowest(); return laps }, report.Ns})
+// Of the two phases the bursts come first.
+func (t *tuning) criteria() (errors []criterion) {
+	var times []criterion
+	for _, p := range slices.Backward(t.phases()) {
+		errors = append(errors, criterion{p, rejected})
+		times = append(times, t.slowest(p))
 	}
-	if t.burst.ids > 0 {
-		add("in bursts", func(s *setting) *phase { return &s.burst })
-	}
-	add("at the steady rate", func(s *setting) *phase { return &s.steady })
 	return append(errors, times...)
+}
+
+// slowest returns the highest percentile that a phase has enough calls for.
+func (t *tuning) slowest(p phase) criterion {
+	f := p.of(t.settings[0])
+	for _, figure := range []int{p9999, p999} {
+		if slices.Min(f[figure]) > 0 {
+			return criterion{p, figure}
+		}
+	}
+	return criterion{p, longest}
 }
 
 // recommend returns a setting and the reason: the smallest ring that is no worse than the best one,
@@ -82,15 +106,14 @@ func (t *tuning) recommend() (*setting, string) {
 		if len(better) == 0 {
 			continue
 		}
-		median := func(s *setting) float64 { return report.Median(c.laps(s)) }
 		most := func(s *setting) float64 { return slices.Max(c.laps(s)) }
 		best := slices.MinFunc(better, func(a, b *setting) int {
-			return cmp.Or(cmp.Compare(median(a), median(b)), cmp.Compare(most(a), most(b)))
+			return cmp.Or(cmp.Compare(c.median(a), c.median(b)), cmp.Compare(most(a), most(b)))
 		})
 		for _, s := range better { // by size
 			errors := most(best) == 0 && most(s) > 0
 			if !errors && !lower(c.laps(best), c.laps(s)) {
-				return s, fmt.Sprintf("%s: %s, %s with the defaults", c.name, span(c.laps(s), c.text), span(c.laps(keep), c.text))
+				return s, fmt.Sprintf("%s %s: %s, %s with the defaults", names[c.figure], c.name, span(c.laps(s), c.text), span(c.laps(keep), c.text))
 			}
 		}
 	}
@@ -104,13 +127,6 @@ func span(laps []float64, text func(float64) string) string {
 		return middle
 	}
 	return fmt.Sprintf("%s (%s to %s)", middle, least, most)
-}
-
-func nanoseconds(n float64) string {
-	if n == 0 {
-		return report.None
-	}
-	return report.Ns(n)
 }
 
 func perMillion(n float64) string {
@@ -131,61 +147,62 @@ func (t *tuning) print(p *report.Page) {
 	p.Facts(t.facts)
 	p.Text("layout %v, %s; a caller that finds the ring empty %s. Medians of %d laps with their range;\npads and rejected takes are per million calls; times include reading the clock.",
 		t.layout, report.Goroutines(t.goroutines), policy, tuneRounds)
-	head := []string{"BoostPower, PaddingFactor", "inline pads", "rejected", "p99.9", "p99.99", "longest", "ahead", "memory"}
-	t.table(p, fmt.Sprintf("%s IDs a second, and an idle process", report.Comma(t.rate)), head, func(s *setting) (*phase, string, string) {
-		return &s.steady, t.ahead(s.idle), fmt.Sprintf("%.1f KiB", float64(s.heap)/1024)
-	})
-	if t.burst.ids > 0 {
-		t.table(p, fmt.Sprintf("bursts of %s IDs in %v", report.Comma(t.burst.ids), t.burst.within), head[:7], func(s *setting) (*phase, string, string) {
-			return &s.burst, t.ahead(s.after), ""
-		})
+	for i, phase := range t.phases() {
+		idle := i == 0
+		if idle {
+			phase.load += ", and an idle process"
+		}
+		p.Title(phase.load)
+		p.Table(t.table(phase, idle))
 	}
 	table := report.NewTable("full speed, other settings as by default", "IDs per second", "slowest and fastest lap")
 	for _, e := range t.flatOut {
-		var rates []float64
-		for _, lap := range e.laps {
-			rates = append(rates, 1e9/lap.Ns())
-		}
-		table.Add(e.contestant.Name, report.Millions(report.Median(rates)), report.Millions(slices.Min(rates))+", "+report.Millions(slices.Max(rates)))
+		rates := e.each(func(lap load.Lap) float64 { return 1e9 / lap.Ns() })
+		table.Add(e.Name, report.Millions(report.Median(rates)), report.Millions(slices.Min(rates))+", "+report.Millions(slices.Max(rates)))
 	}
 	p.Table(table)
 	p.Text("%s", t.advice())
 }
 
-// table writes a table of one phase. The last cell is empty if the head has no room for it.
-func (t *tuning) table(p *report.Page, title string, head []string, cells func(*setting) (f *phase, ahead, memory string)) {
-	p.Title(title)
-	table := report.NewTable(head...)
+// table is the table of a phase; idle adds the memory.
+func (t *tuning) table(p phase, idle bool) *report.Table {
+	table := report.NewTable("BoostPower, PaddingFactor", "inline pads", "rejected", "p99.9", "p99.99", "longest", "ahead")
+	if idle {
+		table.Head = append(table.Head, "memory")
+	}
 	for _, s := range t.settings {
-		f, ahead, memory := cells(s)
-		row := []string{s.String(), span(f.pads, perMillion), span(f.rejected, perMillion)}
-		decisive, _ := f.slowest()
-		for _, laps := range [][]float64{f.p999, f.p9999, f.most} {
-			if &laps[0] != &decisive[0] {
+		f := p.of(s)
+		row := []string{s.String(), span(f[pads], perMillion), span(f[rejected], perMillion)}
+		for figure := p999; figure <= longest; figure++ {
+			laps := f[figure]
+			if figure != t.slowest(p).figure {
 				laps = []float64{report.Median(laps)}
 			}
-			row = append(row, span(laps, nanoseconds))
+			row = append(row, span(laps, report.Ns))
 		}
-		table.Add(append(row, ahead, memory)[:len(head)]...)
+		row = append(row, t.ahead(f[ahead]))
+		if idle {
+			row = append(row, report.KiB(float64(s.heap)))
+		}
+		table.Add(row...)
 	}
-	p.Table(table)
+	return table
 }
 
 // busy returns a line if other programs used the CPUs.
 func (t *tuning) busy() string {
 	var cpus []float64
 	for _, e := range t.flatOut {
-		for _, lap := range e.laps {
-			if e.goroutines >= t.facts.GOMAXPROCS && lap.CPU > 0 {
-				cpus = append(cpus, lap.CPUs())
-			}
+		if e.goroutines >= t.facts.GOMAXPROCS {
+			cpus = append(cpus, e.each(load.Lap.CPUs)...)
 		}
 	}
-	if len(cpus) == 0 || report.Median(cpus) >= 0.8*float64(t.facts.GOMAXPROCS) {
+	had := report.Median(cpus)
+	if had == 0 || had >= 0.8*float64(t.facts.GOMAXPROCS) { // 0: the system does not report it
 		return ""
 	}
 	return fmt.Sprintf("Other programs used the machine: laps at full speed had %.1f of %s. Differences are harder to see.\n",
-		report.Median(cpus), report.Counted(t.facts.GOMAXPROCS, "CPU"))
+		had, report.Counted(t.facts.GOMAXPROCS, "CPU"))
 }
 
 // advice returns the recommended setting with its reason, and warnings of a busy machine and of a
@@ -205,32 +222,29 @@ func (t *tuning) advice() string {
 		schedule = ", ScheduleInterval " + best.interval.String()
 	}
 	return text + fmt.Sprintf("BoostPower %d, PaddingFactor %d%s: %s. Price: an idle process is %s ahead of the clock instead of %s.",
-		best.boost, best.padding, schedule, reason, t.ahead(best.idle), t.ahead(t.settings[0].idle))
+		best.boost, best.padding, schedule, reason, t.ahead(best.steady[ahead]), t.ahead(t.settings[0].steady[ahead]))
 }
 
 // figure is the chart: a bar for each pair, from the time of the defaults to its own.
 func (t *tuning) figure() chart.Figure {
-	main, other, load := func(s *setting) *phase { return &s.steady }, func(*setting) *phase { return nil }, report.Comma(t.rate)+" IDs a second"
-	if t.burst.ids > 0 {
-		main, other, load = func(s *setting) *phase { return &s.burst }, main, fmt.Sprintf("bursts of %s IDs in %v", report.Comma(t.burst.ids), t.burst.within)
-	}
-	time := func(s *setting) float64 { laps, _ := main(s).slowest(); return report.Median(laps) }
-	_, name := main(t.settings[0]).slowest()
+	phases := t.phases()
+	main := phases[len(phases)-1] // the bars; with bursts, dots show the steady load
+	times := t.slowest(main)
 	best, _ := t.recommend()
 	same, apart, chosen := chart.Style{Color: "#8c8c8c", Hollow: true}, chart.Style{Color: "#0072b2"}, chart.Style{Color: "#d55e00"}
 	f := chart.Figure{
 		Title:    "Slow calls and ID time ahead, by BoostPower and PaddingFactor",
-		Subtitle: fmt.Sprintf("%s, layout %v; medians of %d laps; ahead: an idle process", load, t.layout, tuneRounds),
-		Scale:    name + " of single calls (logarithmic)",
+		Subtitle: fmt.Sprintf("%s, layout %v; medians of %d laps; ahead: an idle process", main.load, t.layout, tuneRounds),
+		Scale:    names[times.figure] + " of single calls (logarithmic)",
 		Begin:    1, // left of all bars
 		Keys:     []chart.Key{{Text: "recommended", Style: chosen}, {Text: "differs from the defaults", Style: apart}, {Text: "no difference measured", Style: same}},
 		Caption:  append([]string{"go run ./" + t.facts.Command, t.facts.String()}, strings.Split(strings.ReplaceAll(t.advice(), ". ", ".\n"), "\n")...),
 	}
 	for _, s := range slices.Backward(t.settings) {
-		b := chart.Bar{Name: fmt.Sprintf("%v: %s ahead", s, t.ahead(s.idle)), End: time(s), Style: same}
+		b := chart.Bar{Name: fmt.Sprintf("%v: %s ahead", s, t.ahead(s.steady[ahead])), End: times.median(s), Style: same}
 		b.Text = report.Ns(b.End)
 		if t.onEmpty == "reject" {
-			b.Text += fmt.Sprintf(" · %.2g %% rejected", report.Median(main(s).rejected)/1e4)
+			b.Text += fmt.Sprintf(" · %.2g %% rejected", report.Median(main.of(s)[rejected])/1e4)
 		}
 		for _, c := range t.criteria() {
 			if own, keep := c.laps(s), c.laps(t.settings[0]); lower(own, keep) || lower(keep, own) {
@@ -240,14 +254,13 @@ func (t *tuning) figure() chart.Figure {
 		if s == best {
 			b.Style = chosen
 		}
-		if p := other(s); p != nil {
-			laps, _ := p.slowest()
-			b.Dot = report.Median(laps)
+		if len(phases) > 1 {
+			b.Dot = t.slowest(phases[0]).median(s)
 		}
 		f.Bars = append(f.Bars, b)
 	}
-	if t.burst.ids > 0 {
-		f.Keys = append(f.Keys, chart.Key{Text: "at the steady rate", Dot: true})
+	if len(phases) > 1 {
+		f.Keys = append(f.Keys, chart.Key{Text: phases[0].name, Dot: true})
 	}
 	return f
 }

@@ -4,73 +4,40 @@ import (
 	"errors"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/uidring/uidring/bench/internal/load"
+	"github.com/uidring/uidring/internal/test/gauge"
 	"github.com/uidring/uidring/internal/test/original"
 )
 
-// The names of two baselines. All ratios refer to the atomic add.
+// The names of baselines. The ratios of the tables refer to AtomicAdd, measured in the same rounds.
 const (
 	AtomicAdd    = "atomic add"
+	CalledAdd    = "atomic add, called"
+	FilledSlice  = "plain loop over 256"
 	MutexCounter = "mutex and counter"
 )
 
-// baselines returns parts of a generator by themselves, and the ring of the original.
+// baselines returns floors, parts of a generator by themselves, and the ring of the original.
 func baselines() []Contestant {
 	return []Contestant{
-		{Name: AtomicAdd, Order: increasing, Note: "one shared word", Open: opened(atomicAdd)},
-		{Name: MutexCounter, Order: increasing, Open: opened(mutexCounter)},
+		{Name: AtomicAdd, Order: increasing, Note: "one shared word", Open: opened(gauge.AtomicAdd)},
+		{Name: CalledAdd, Order: increasing, Note: "not inlined", Open: opened(gauge.CalledAdd)},
+		{Name: FilledSlice, Note: "fills a slice", Open: opened(gauge.FilledSlice)},
+		{Name: MutexCounter, Order: increasing, Open: opened(gauge.MutexCounter)},
 		{Name: "time.Now", Note: "the clock alone", Open: opened(timeNow)},
 		{Name: "the original's ring", Bits: 63, Order: increasing, Note: "ported; may return an ID twice", Open: opened(originalRing)},
 	}
 }
 
-// padded keeps a contended word away from other words.
-type padded[T any] struct {
-	_     [64]byte
-	Value T
-	_     [64]byte
-}
-
-// atomicAdd counts with one shared word: the least that a single ordered stream of numbers costs.
-// All ratios of this program are to this func, measured in the same rounds.
-func atomicAdd() load.Source {
-	word := new(padded[atomic.Uint64])
-	return load.Shared(func(n int) (last int64, err error) {
-		for range n {
-			last = int64(word.Value.Add(1))
-		}
-		return last, nil
-	}, nothing)
-}
-
-// mutexCounter counts under a mutex: the obvious generator.
-func mutexCounter() load.Source {
-	c := new(padded[struct {
-		sync.Mutex
-		n uint64
-	}])
-	return load.Shared(func(n int) (last int64, err error) {
-		for range n {
-			c.Value.Lock()
-			c.Value.n++
-			last = int64(c.Value.n)
-			c.Value.Unlock()
-		}
-		return last, nil
-	}, nothing)
-}
-
-func timeNow() load.Source {
-	return load.Shared(load.Each(func() (int64, error) { return time.Now().UnixNano(), nil }), nothing)
+func timeNow() gauge.Source {
+	return gauge.Shared(gauge.Each(func() (int64, error) { return time.Now().UnixNano(), nil }), gauge.Nothing)
 }
 
 // originalRing takes from the original's ring, and retries rejected takes.
-func originalRing() load.Source {
+func originalRing() gauge.Source {
 	p := startOriginal()
-	return load.Shared(func(n int) (last int64, err error) {
+	return gauge.Shared(func(n int) (last int64, err error) {
 		for range n {
 			for last, err = p.ring.Take(); err != nil; last, err = p.ring.Take() {
 				if !errors.Is(err, original.ErrEmpty) && !errors.Is(err, original.ErrNotReady) {

@@ -6,7 +6,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/uidring/uidring/bench/internal/load"
+	"github.com/uidring/uidring/internal/test/gauge"
 )
 
 // The kinds of contestants.
@@ -39,7 +39,7 @@ type Contestant struct {
 
 	// Open starts a lap; worker is a number that no other lap has. nil: laps are too short to
 	// show the cap.
-	Open func(ctx context.Context, worker int64) (load.Source, error)
+	Open func(ctx context.Context, worker int64) (gauge.Source, error)
 }
 
 // A Rate is the number of IDs a second that one generator can keep up for ever: the time in its IDs
@@ -67,9 +67,17 @@ func All() []Contestant {
 }
 
 // opened opens a source that needs no worker ID and cannot fail.
-func opened(source func() load.Source) func(context.Context, int64) (load.Source, error) {
-	return func(context.Context, int64) (load.Source, error) { return source(), nil }
+func opened(source func() gauge.Source) func(context.Context, int64) (gauge.Source, error) {
+	return func(context.Context, int64) (gauge.Source, error) { return source(), nil }
 }
 
-// nothing closes nothing.
-func nothing() error { return nil }
+// Started makes a generator with start, and opens its source.
+func Started[G any](start func(ctx context.Context, worker int64) (G, error), source func(G) gauge.Source) func(context.Context, int64) (gauge.Source, error) {
+	return func(ctx context.Context, worker int64) (gauge.Source, error) {
+		g, err := start(ctx, worker)
+		if err != nil {
+			return gauge.Source{}, err
+		}
+		return source(g), nil
+	}
+}

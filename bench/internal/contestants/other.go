@@ -16,7 +16,13 @@ import (
 	"github.com/sony/sonyflake/v2"
 	"github.com/yitter/idgenerator-go/idgen"
 
-	"github.com/uidring/uidring/bench/internal/load"
+	"github.com/uidring/uidring/internal/test/gauge"
+)
+
+// The names of libraries that the bars refer to.
+const (
+	Wuid         = "edwingeng/wuid"
+	BwmarrinWide = "bwmarrin/snowflake, 20 step bits"
 )
 
 // otherLibraries returns the alternatives to this library. If a format caps the rate below the
@@ -29,11 +35,11 @@ func otherLibraries() []Contestant {
 		comparable = 1 << 10 * ms
 	)
 	list := []Contestant{
-		{Name: "edwingeng/wuid", Bits: 63, Order: increasing, Worker: "prefix from your store, a new one at each start", Ahead: "no time in the ID",
+		{Name: Wuid, Bits: 63, Order: increasing, Worker: "prefix from your store, a new one at each start", Ahead: "no time in the ID",
 			Note: "a counter; sorts by start, not by time", Rate: &Rate{Name: "edwingeng/wuid"}, Open: openWuid},
 		{Name: "bwmarrin/snowflake", Bits: 63, Order: increasing, Worker: yours, Ahead: aheadNone, PerSecond: 4_096_000,
 			Rate: &Rate{"bwmarrin/snowflake", 1 << 12 * ms, comparable}, Open: openBwmarrin(10, 12)},
-		{Name: "bwmarrin/snowflake, 20 step bits", Bits: 63, Order: increasing, Worker: yours, Ahead: aheadNone, Open: openBwmarrin(2, 20)},
+		{Name: BwmarrinWide, Bits: 63, Order: increasing, Worker: yours, Ahead: aheadNone, Open: openBwmarrin(2, 20)},
 		{Name: "sony/sonyflake", Bits: 63, Order: increasing, Worker: "worker ID, from the IP address, unchecked", Ahead: aheadNone, PerSecond: 25_600,
 			Rate: &Rate{"sony/sonyflake", 1 << 8 * ms / 10, comparable}, Open: openSonyflake(sonyflake.Settings{})},
 		{Name: "sony/sonyflake, 20 bits per ms", Bits: 63, Order: increasing, Worker: yours, Ahead: aheadNone,
@@ -55,61 +61,51 @@ func otherLibraries() []Contestant {
 
 // openWuid loads the prefix with a callback, as the library recommends for stores without a
 // package of its own. The store is a counter that begins above the prefixes of all earlier laps.
-func openWuid(_ context.Context, worker int64) (load.Source, error) {
+func openWuid(_ context.Context, worker int64) (gauge.Source, error) {
 	const perLap = 1 << 8
 	var prefix atomic.Int64
 	prefix.Store(worker * perLap)
 	w := wuid.NewWUID("bench", slog.NewDumbLogger())
-	if err := w.LoadH28WithCallback(func() (int64, func(), error) { return prefix.Add(1), nil, nil }); err != nil {
-		return load.Source{}, err
-	}
-	return load.Shared(func(n int) (last int64, err error) {
+	err := w.LoadH28WithCallback(func() (int64, func(), error) { return prefix.Add(1), nil, nil })
+	return gauge.Shared(func(n int) (last int64, err error) {
 		for range n {
 			last = w.Next()
 		}
 		return last, nil
-	}, nothing), nil
+	}, gauge.Nothing), err
 }
 
-func openBwmarrin(nodeBits, stepBits uint8) func(context.Context, int64) (load.Source, error) {
-	return func(context.Context, int64) (load.Source, error) {
+func openBwmarrin(nodeBits, stepBits uint8) func(context.Context, int64) (gauge.Source, error) {
+	return func(context.Context, int64) (gauge.Source, error) {
 		// NewNode copies the variables of the package. Laps do not overlap.
 		bwmarrin.NodeBits, bwmarrin.StepBits = nodeBits, stepBits
 		node, err := bwmarrin.NewNode(1)
-		if err != nil {
-			return load.Source{}, err
-		}
-		return load.Shared(func(n int) (last int64, err error) {
+		return gauge.Shared(func(n int) (last int64, err error) {
 			for range n {
 				last = int64(node.Generate())
 			}
 			return last, nil
-		}, nothing), nil
+		}, gauge.Nothing), err
 	}
 }
 
-func openSonyflake(s sonyflake.Settings) func(context.Context, int64) (load.Source, error) {
+func openSonyflake(s sonyflake.Settings) func(context.Context, int64) (gauge.Source, error) {
 	s.MachineID = func() (int, error) { return 1, nil }
-	return func(context.Context, int64) (load.Source, error) {
-		g, err := sonyflake.New(s)
-		if err != nil {
-			return load.Source{}, err
-		}
-		return load.Shared(load.Each(g.NextID), nothing), nil
-	}
+	start := func(context.Context, int64) (*sonyflake.Sonyflake, error) { return sonyflake.New(s) }
+	return Started(start, func(g *sonyflake.Sonyflake) gauge.Source { return gauge.Shared(gauge.Each(g.NextID), gauge.Nothing) })
 }
 
-func yitter() load.Source {
+func yitter() gauge.Source {
 	options := idgen.NewIdGeneratorOptions(1)
 	options.SeqBitLength = 16
 	g := idgen.NewDefaultIdGenerator(options)
-	return load.Shared(load.Each(func() (int64, error) { return g.NewLong(), nil }), nothing)
+	return gauge.Shared(gauge.Each(func() (int64, error) { return g.NewLong(), nil }), gauge.Nothing)
 }
 
 // of returns a source of IDs of bytes.
-func of[ID ~[12]byte | ~[16]byte | ~[20]byte](next func() (ID, error)) func() load.Source {
-	return func() load.Source {
-		return load.Shared(func(n int) (last int64, err error) {
+func of[ID ~[12]byte | ~[16]byte | ~[20]byte](next func() (ID, error)) func() gauge.Source {
+	return func() gauge.Source {
+		return gauge.Shared(func(n int) (last int64, err error) {
 			for range n {
 				id, err := next()
 				if err != nil {
@@ -118,12 +114,12 @@ func of[ID ~[12]byte | ~[16]byte | ~[20]byte](next func() (ID, error)) func() lo
 				last = int64(id[11])
 			}
 			return last, nil
-		}, nothing)
+		}, gauge.Nothing)
 	}
 }
 
 // googlePool reads the random bytes of many IDs at once, an option of the library.
-func googlePool() load.Source {
+func googlePool() gauge.Source {
 	google.EnableRandPool()
 	s := of(google.NewV7)()
 	s.Close = func() error {

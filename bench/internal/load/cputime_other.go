@@ -4,5 +4,5 @@ package load
 
 import "time"
 
-// cpuTime returns 0: unknown.
-func cpuTime() time.Duration { return 0 }
+// CPUTime returns 0: unknown.
+func CPUTime() time.Duration { return 0 }

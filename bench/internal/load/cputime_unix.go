@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// cpuTime returns the CPU time of all threads of the process so far, in user and system mode.
-func cpuTime() time.Duration {
+// CPUTime returns the CPU time of all threads of the process so far, in user and system mode.
+func CPUTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
 		return 0

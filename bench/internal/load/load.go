@@ -9,38 +9,9 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/uidring/uidring/internal/test/gauge"
 )
-
-// Stride is the number of IDs that a goroutine takes before it looks at the stop flag again.
-const Stride = 256
-
-// A Taker takes n IDs for one goroutine. It returns the last ID, or some function of it, so that
-// the compiler keeps the calls. Fast generators have a Taker with a loop of its own: the call of
-// a func for each ID would show.
-type Taker func(n int) (last int64, err error)
-
-// A Source is a generator, or a baseline in its place.
-type Source struct {
-	Join  func() Taker // for one goroutine
-	Close func() error
-}
-
-// Shared returns a source whose goroutines share one Taker.
-func Shared(take Taker, close func() error) Source {
-	return Source{func() Taker { return take }, close}
-}
-
-// Each returns a Taker that calls next for each ID.
-func Each(next func() (int64, error)) Taker {
-	return func(n int) (last int64, err error) {
-		for range n {
-			if last, err = next(); err != nil {
-				return 0, err
-			}
-		}
-		return last, nil
-	}
-}
 
 // Race starts n goroutines at one moment and returns the time until the last has ended. It sets
 // stop after d, unless d is 0, and at the first error. If ctx ends, Race fails.
@@ -76,59 +47,54 @@ func (l Lap) Ns() float64 { return float64(l.Wall.Nanoseconds()) / float64(l.IDs
 // CPUs returns the number of CPUs that the process had on average.
 func (l Lap) CPUs() float64 { return l.CPU.Seconds() / l.Wall.Seconds() }
 
-// Run takes IDs from the source with many goroutines for d. Each takes at least Stride IDs.
-func Run(ctx context.Context, goroutines int, src Source, d time.Duration) (lap Lap, err error) {
+// Run takes IDs from the source with many goroutines for d. Each takes at least gauge.Stride IDs.
+func Run(ctx context.Context, goroutines int, src gauge.Source, d time.Duration) (lap Lap, err error) {
 	var ids atomic.Int64
-	before := cpuTime()
+	before := CPUTime()
 	lap.Wall, err = Race(ctx, goroutines, d, func(_ int, stop *atomic.Bool) error {
 		take := src.Join()
 		taken := int64(0)
 		defer func() { ids.Add(taken) }()
 		for more := true; more; more = !stop.Load() {
-			if _, err := take(Stride); err != nil {
+			if _, err := take(gauge.Stride); err != nil {
 				return err
 			}
-			taken += Stride
+			taken += gauge.Stride
 		}
 		return nil
 	})
-	lap.CPU, lap.IDs = cpuTime()-before, ids.Load()
+	lap.CPU, lap.IDs = CPUTime()-before, ids.Load()
 	return lap, err
 }
 
 // Sample times the taking of one ID, after 32 others, over and over for d. It returns all
 // times, sorted; each includes reading the clock. Timing every call would slow the goroutines
 // down until they no longer contend.
-func Sample(ctx context.Context, goroutines int, src Source, d time.Duration) ([]time.Duration, error) {
+func Sample(ctx context.Context, goroutines int, src gauge.Source, d time.Duration) ([]time.Duration, error) {
 	const most = 1 << 20 // of a goroutine
-	lists := make([][]time.Duration, goroutines)
-	_, err := Race(ctx, goroutines, d, func(i int, stop *atomic.Bool) error {
+	return timed(ctx, goroutines, d, func(_ int, stop *atomic.Bool) (times []time.Duration, err error) {
 		take := src.Join()
-		for len(lists[i]) < most && (len(lists[i]) == 0 || !stop.Load()) {
+		for len(times) < most && (len(times) == 0 || !stop.Load()) {
 			if _, err := take(32); err != nil {
-				return err
+				return nil, err
 			}
 			began := time.Now()
 			_, err := take(1)
-			lists[i] = append(lists[i], time.Since(began))
+			times = append(times, time.Since(began))
 			if err != nil {
-				return err
+				return nil, err
 			}
 		}
-		return nil
+		return times, nil
 	})
-	all := slices.Concat(lists...)
-	slices.Sort(all)
-	return all, err
 }
 
 // Pace makes calls from many goroutines, spread evenly over d, and times one in every calls. A
 // goroutine that wakes late makes the calls that are due at once. Pace returns the times, sorted;
 // each includes reading the clock. It stops at the first error.
 func Pace(ctx context.Context, goroutines, calls, every int, d time.Duration, call func() error) ([]time.Duration, error) {
-	lists := make([][]time.Duration, goroutines)
 	began := time.Now()
-	_, err := Race(ctx, goroutines, 0, func(i int, stop *atomic.Bool) error {
+	return timed(ctx, goroutines, 0, func(i int, stop *atomic.Bool) ([]time.Duration, error) {
 		own := (calls + i) / goroutines // the sum over all goroutines is calls
 		step := float64(d) / float64(max(own, 1))
 		times := make([]time.Duration, 0, own/every+1)
@@ -142,11 +108,19 @@ func Pace(ctx context.Context, goroutines, calls, every int, d time.Duration, ca
 				err = cmp.Or(err, call())
 			}
 			if err != nil {
-				return err
+				return nil, err
 			}
 		}
-		lists[i] = times
-		return nil
+		return times, nil
+	})
+}
+
+// timed is Race with a body that returns the times of its calls. It returns all of them, sorted.
+func timed(ctx context.Context, goroutines int, d time.Duration, body func(i int, stop *atomic.Bool) ([]time.Duration, error)) ([]time.Duration, error) {
+	lists := make([][]time.Duration, goroutines)
+	_, err := Race(ctx, goroutines, d, func(i int, stop *atomic.Bool) (err error) {
+		lists[i], err = body(i, stop)
+		return err
 	})
 	all := slices.Concat(lists...)
 	slices.Sort(all)

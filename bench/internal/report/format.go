@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/dustin/go-humanize"
 )
@@ -40,8 +41,14 @@ func Figure(n float64) string {
 	return Comma(int64(n + 0.5))
 }
 
-// Ns writes nanoseconds with the unit that fits.
+// KiB writes a number of bytes.
+func KiB(bytes float64) string { return fmt.Sprintf("%.1f KiB", bytes/1024) }
+
+// Ns writes nanoseconds with the unit that fits, and 0 as None.
 func Ns(n float64) string {
+	if n == 0 {
+		return None
+	}
 	unit := "ns"
 	for _, next := range [...]string{"µs", "ms", "s"} {
 		if n < 999.5 {
@@ -55,8 +62,19 @@ func Ns(n float64) string {
 // Millions writes a number of millions, which has more digits than a measurement knows.
 func Millions(n float64) string { return Figure(n/1e6) + " million" }
 
-// Median returns the median of a list that is not empty.
+// At returns the time below which a share of a sorted list lies, or None for an empty list.
+func At(sorted []time.Duration, share float64) string {
+	if len(sorted) == 0 {
+		return None
+	}
+	return Ns(float64(sorted[int(share*float64(len(sorted)-1))]))
+}
+
+// Median returns the median of a list, 0 of an empty list.
 func Median(list []float64) float64 {
+	if len(list) == 0 {
+		return 0
+	}
 	list = slices.Sorted(slices.Values(list))
 	return (list[(len(list)-1)/2] + list[len(list)/2]) / 2
 }

@@ -30,6 +30,13 @@ func (p *Page) Facts(f Facts) {
 // Text writes a paragraph.
 func (p *Page) Text(format string, args ...any) { fmt.Fprintf(p, format+"\n\n", args...) }
 
+// Note writes a paragraph, unless it is empty.
+func (p *Page) Note(text string) {
+	if text != "" {
+		p.Text("%s", text)
+	}
+}
+
 // Title begins a part.
 func (p *Page) Title(text string) {
 	if p.Markdown {
