@@ -52,9 +52,13 @@ func (c *comparison) run(ctx context.Context, command string) (err error) {
 	if err := hold(ctx, c.results, c.rounds, c.lap); err != nil {
 		return err
 	}
-	c.costs, err = weighAll(ctx, 10*c.lap)
+	c.costs, err = weighAll(ctx, c.idle())
 	return err
 }
+
+// idle is the time in which the cost of idle generators is measured: with laps of 100 ms, two
+// times MaxStaleness.
+func (c *comparison) idle() time.Duration { return 40 * c.lap }
 
 // An event is a contestant on a number of goroutines, with the lap of each round.
 type event struct {
@@ -182,7 +186,7 @@ func (c *comparison) print(p *report.Page) {
 	p.Table(c.crowds())
 	p.Title("Cost of a generator")
 	p.Text("Of %s generators in one process, without callers, for %v: the memory and the goroutines of each, and the CPU time that it\n"+
-		"takes in a second. Their worker IDs and ranges come from the memory of the process: a store adds its client.", report.Comma(idlers), 10*c.lap)
+		"takes in a second. Their worker IDs and ranges come from the memory of the process: a store adds its client.", report.Comma(idlers), c.idle())
 	p.Table(costTable(c.costs))
 }
 

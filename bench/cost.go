@@ -15,7 +15,7 @@ import (
 	"github.com/uidring/uidring/internal/test/gauge"
 )
 
-// idlers is the number of generators of which one is a thousandth: its CPU time is in microseconds.
+// idlers is the number of idle generators that are measured together: one alone takes too little.
 const idlers = 1000
 
 // A cost is the part of a process that an idle generator takes.
@@ -69,12 +69,17 @@ func weigh(ctx context.Context, d time.Duration, open func() (io.Closer, error))
 	heapAfter, stacksAfter := memory()
 	c.bytes = float64(heapAfter-heap+stacksAfter-stacks) / idlers
 	before, began := load.CPUTime(), time.Now()
+	pause(ctx, d)
+	c.cpu = time.Duration(float64(load.CPUTime()-before) / time.Since(began).Seconds() / idlers)
+	return c, ctx.Err()
+}
+
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():
 	}
-	c.cpu = time.Duration(float64(load.CPUTime()-before) / time.Since(began).Seconds() / idlers)
-	return c, ctx.Err()
 }
 
 // memory returns the bytes of the heap and of stacks that are in use.

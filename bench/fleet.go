@@ -101,12 +101,7 @@ func (f *fleet) run(ctx context.Context, w io.Writer, facts report.Facts) (err e
 		run  func()
 	}{
 		{"start", func() { f.each(atOnce, func(m *member) error { return f.start(ctx, m) }) }},
-		{"steady", func() {
-			select {
-			case <-time.After(f.steady):
-			case <-ctx.Done():
-			}
-		}},
+		{"steady", func() { pause(ctx, f.steady) }},
 		{"rolling restart", func() {
 			f.each(few, func(m *member) error { return errors.Join(f.stop(m), f.start(ctx, m)) })
 		}},

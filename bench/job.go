@@ -24,9 +24,7 @@ type job struct {
 
 	dsn        string
 	create     bool
-	layout     bitsalloc.Layout
-	boost      int
-	padding    int
+	cfg        cached.Config
 	goroutines int
 	duration   time.Duration
 	check      int64
@@ -38,9 +36,9 @@ func jobCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
 	j := &job{flags: flags}
 	flags.StringVar(&j.dsn, "dsn", "", "MySQL or MariaDB with the table WORKER_NODE, as `USER:PASSWORD@tcp(HOST:PORT)/DATABASE`;\neach start uses up a worker ID and ties the table to the layout: use a separate database\n(default SQLite in a temporary folder)")
 	flags.BoolVar(&j.create, "create", false, "create the missing tables of that database")
-	layoutFlag(flags, &j.layout, bitsalloc.Default())
-	flags.IntVar(&j.boost, "boost-power", 3, "the ring holds 2^`N` blocks of 2^sequence IDs")
-	flags.IntVar(&j.padding, "padding-factor", 50, "`percentage` left in the ring that wakes the padding goroutine, 1 to 99")
+	layoutFlag(flags, &j.cfg.Layout, bitsalloc.Default())
+	flags.IntVar(&j.cfg.BoostPower, "boost-power", 3, "the ring holds 2^`N` blocks of 2^sequence IDs")
+	flags.IntVar(&j.cfg.PaddingFactor, "padding-factor", 50, "`percentage` left in the ring that wakes the padding goroutine, 1 to 99")
 	flags.IntVar(&j.goroutines, "goroutines", runtime.GOMAXPROCS(0), "goroutines that take IDs, from 1")
 	flags.DurationVar(&j.duration, "duration", 3*time.Second, "time to measure, baselines included")
 	flags.Int64Var(&j.check, "check", 100_000_000, "`IDs` to take and check afterwards; 0: none")
@@ -61,14 +59,9 @@ func (j *job) run(ctx context.Context, w io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeDatabase()) }()
-	j.gen, err = cached.NewContext(ctx, cached.Config{
-		Layout:        j.layout,
-		Assigner:      sqlassigner.Disposable(db, sqlassigner.Config{}),
-		BoostPower:    j.boost,
-		PaddingFactor: j.padding,
-		MaxStaleness:  max(time.Minute, 2*j.layout.Unit), // the least that long units allow
-	})
-	if err != nil {
+	j.cfg.Assigner = sqlassigner.Disposable(db, sqlassigner.Config{})
+	j.cfg.MaxStaleness = max(time.Minute, 2*j.cfg.Layout.Unit) // the least that long units allow
+	if j.gen, err = cached.NewContext(ctx, j.cfg); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.gen.Close()) }()
@@ -100,7 +93,7 @@ func (j *job) measure(ctx context.Context, w io.Writer) error {
 	if err := show(w, func(p *report.Page) { j.printTimes(p, times) }); err != nil || j.check == 0 {
 		return err
 	}
-	c := &count{layout: j.layout, gen: j.gen, goroutines: j.goroutines, target: j.check}
+	c := &count{layout: j.cfg.Layout, gen: j.gen, goroutines: j.goroutines, target: j.check}
 	if err := c.run(ctx); err != nil {
 		return fmt.Errorf("checking: %w", err)
 	}
@@ -141,7 +134,7 @@ func (j *job) printGenerator(p *report.Page, facts report.Facts) {
 	s := j.gen.Stats()
 	p.Facts(facts)
 	fmt.Fprintf(p, "worker ID: %s, %v, from the table WORKER_NODE of %s\n", report.Comma(s.WorkerID), s.Guarantee, source)
-	p.Text("ring:      %s IDs in 2^%d blocks, layout %v, padding at %d %%", report.Comma(s.Capacity), j.boost, j.layout, j.padding)
+	p.Text("ring:      %s IDs in 2^%d blocks, layout %v, padding at %d %%", report.Comma(s.Capacity), j.cfg.BoostPower, j.cfg.Layout, j.cfg.PaddingFactor)
 }
 
 func (j *job) printThroughput(p *report.Page, all results, before cached.Stats) {
@@ -160,8 +153,8 @@ func (j *job) printThroughput(p *report.Page, all results, before cached.Stats) 
 		verdict = "not good: each is a slow call; go run ./bench tune finds a ring for your load"
 	}
 	fmt.Fprintf(p, "blocks put by callers: %s\nahead: bad only if it stays. After a burst it falls, if callers take less than %s IDs in %v on average\n",
-		verdict, report.Comma(int64(1)<<j.layout.SequenceBits), j.layout.Unit)
-	if wide := bitsalloc.Recommended(); j.layout.SequenceBits < wide.SequenceBits {
+		verdict, report.Comma(int64(1)<<j.cfg.Layout.SequenceBits), j.cfg.Layout.Unit)
+	if wide := bitsalloc.Recommended(); j.cfg.Layout.SequenceBits < wide.SequenceBits {
 		fmt.Fprintln(p, "This layout has few IDs in a unit. On the recommended one: go run ./bench -layout recommended")
 	}
 	fmt.Fprintln(p)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/uidring/uidring/bench/internal/contestants"
 	"github.com/uidring/uidring/bench/internal/load"
+	"github.com/uidring/uidring/bench/internal/report"
 )
 
 // committed is the folder of the report in this repository.
@@ -87,10 +88,30 @@ func checkReport(t *testing.T, dir string) {
 	}
 }
 
-func TestFiguresAreMediansAndRatiosOfTheSameRound(t *testing.T) {
-	lap := func(ns, cpus float64) load.Lap {
-		return load.Lap{IDs: 100, Wall: time.Duration(100 * ns), CPU: time.Duration(100 * ns * cpus)}
+// lap returns a lap with a time per ID.
+func lap(ns, cpus float64) load.Lap {
+	return load.Lap{IDs: 100, Wall: time.Duration(100 * ns), CPU: time.Duration(100 * ns * cpus)}
+}
+
+func TestBarsHoldUpToTheirRatio(t *testing.T) {
+	c := comparison{Facts: report.Facts{GOMAXPROCS: 1}}
+	for name, ns := range map[string]float64{
+		contestants.Next: 11, contestants.Wuid: 10, contestants.Fill: 16, contestants.FilledSlice: 10, contestants.Defaultgen: 10, contestants.BwmarrinWide: 10,
+	} {
+		c.results = append(c.results, &event{contestants.Contestant{Name: name}, 1, []load.Lap{lap(ns, 1)}})
 	}
+	for i, want := range [][]string{
+		{"Next on 1 goroutine ÷ edwingeng/wuid", "1.10", "1.10", "yes"},
+		{"Fill of 256 on 1 goroutine ÷ plain loop over 256", "1.50", "1.60", "no"},
+		{"defaultgen, 20 sequence bits on 1 goroutine ÷ bwmarrin/snowflake, 20 step bits", "1.00", "1.00", "yes"},
+	} {
+		if got := c.bars().Rows[i]; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestFiguresAreMediansAndRatiosOfTheSameRound(t *testing.T) {
 	next, add := contestants.Contestant{Name: "Next"}, contestants.Contestant{Name: contestants.AtomicAdd}
 	all := results{
 		{next, 1, []load.Lap{lap(12, 1), lap(6, 1), lap(9, 1)}},

@@ -71,8 +71,8 @@ func (c criterion) text(n float64) string {
 	return report.Ns(n)
 }
 
-// names are the figures that may decide.
-var names = map[int]string{rejected: "rejected takes per million calls", p999: "p99.9", p9999: "p99.99", longest: "the longest call"}
+// figureNames are the names of the figures that may decide.
+var figureNames = map[int]string{rejected: "rejected takes per million calls", p999: "p99.9", p9999: "p99.99", longest: "the longest call"}
 
 // criteria returns the figures by their weight: a rejected take is an error, a slow call is not.
 // Of the two phases the bursts come first.
@@ -113,7 +113,7 @@ func (t *tuning) recommend() (*setting, string) {
 		for _, s := range better { // by size
 			errors := most(best) == 0 && most(s) > 0
 			if !errors && !lower(c.laps(best), c.laps(s)) {
-				return s, fmt.Sprintf("%s %s: %s, %s with the defaults", names[c.figure], c.name, span(c.laps(s), c.text), span(c.laps(keep), c.text))
+				return s, fmt.Sprintf("%s %s: %s, %s with the defaults", figureNames[c.figure], c.name, span(c.laps(s), c.text), span(c.laps(keep), c.text))
 			}
 		}
 	}
@@ -235,7 +235,7 @@ func (t *tuning) figure() chart.Figure {
 	f := chart.Figure{
 		Title:    "Slow calls and ID time ahead, by BoostPower and PaddingFactor",
 		Subtitle: fmt.Sprintf("%s, layout %v; medians of %d laps; ahead: an idle process", main.load, t.layout, tuneRounds),
-		Scale:    names[times.figure] + " of single calls (logarithmic)",
+		Scale:    figureNames[times.figure] + " of single calls (logarithmic)",
 		Begin:    1, // left of all bars
 		Keys:     []chart.Key{{Text: "recommended", Style: chosen}, {Text: "differs from the defaults", Style: apart}, {Text: "no difference measured", Style: same}},
 		Caption:  append([]string{"go run ./" + t.facts.Command, t.facts.String()}, strings.Split(strings.ReplaceAll(t.advice(), ". ", ".\n"), "\n")...),

@@ -19,13 +19,13 @@ import (
 // DSN, and otherwise SQLite in a temporary folder, which the close func removes. With create, it
 // creates missing tables.
 func openDatabase(ctx context.Context, dsn string, create bool) (db *sqlx.DB, close func() error, err error) {
-	if dsn != "" {
+	if dsn == "" {
+		db, close, err = openSQLite()
+	} else {
 		db, err = sqlassigner.OpenMySQL(dsn)
-		if err != nil {
-			return nil, nil, err
-		}
-		close = db.Close
-	} else if db, close, err = openSQLite(); err != nil {
+		close = func() error { return db.Close() }
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	if create || dsn == "" {

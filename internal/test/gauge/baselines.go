@@ -55,8 +55,8 @@ func MutexCounter() Source {
 	}, Nothing)
 }
 
-// FilledSlice writes consecutive numbers into a slice of Stride in a plain loop: the least that Fill
-// costs. Each goroutine has numbers of its own.
+// FilledSlice writes consecutive numbers into a slice of Stride in a plain loop: the obvious way to
+// fill one. Each goroutine has numbers of its own.
 func FilledSlice() Source {
 	return Source{Join: func() Taker {
 		dst, last := make([]int64, Stride), int64(0)
