@@ -152,8 +152,8 @@ type soak struct {
 func soakCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
 	ids := flags.Int64("ids", 1_000_000_000, "`IDs` to take, at least")
 	return func(ctx context.Context, w io.Writer) error {
-		s := soak{Facts: report.NewFacts(commandLine(flags))}
-		if err := s.run(ctx, *ids); err != nil {
+		s := new(soak)
+		if err := s.run(ctx, commandLine(flags), *ids); err != nil {
 			return err
 		}
 		return show(w, s.print)
@@ -162,7 +162,8 @@ func soakCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
 
 // run takes IDs from one generator in all ways and counts each. At the end every ID that was put
 // into the ring must have been issued, retired, or still be there.
-func (s *soak) run(ctx context.Context, ids int64) (err error) {
+func (s *soak) run(ctx context.Context, command string, ids int64) (err error) {
+	s.Facts = report.NewFacts(command)
 	var blocks atomic.Int64
 	cfg := cached.Config{Layout: bitsalloc.Default(), Assigner: assigner.Static(1), AllowReuse: true} // the IDs are not kept
 	cfg.Trace.Padded = func(i cached.PaddedInfo) { blocks.Add(int64(i.Blocks)) }
@@ -183,7 +184,7 @@ func (s *soak) run(ctx context.Context, ids int64) (err error) {
 	return nil
 }
 
-func (s soak) print(p *report.Page) {
+func (s *soak) print(p *report.Page) {
 	p.Facts(s.Facts)
 	p.Text("%s took IDs from one generator by Next, Fill, Reserve and Lane, at random; each ID was counted in a bitmap:\n"+
 		"%s IDs, 0 duplicates, %s. All %s IDs put into the ring were issued or reserved by lanes, retired (%s) or remained (%s).",

@@ -90,7 +90,11 @@ func (f *fleet) run(ctx context.Context, w io.Writer, facts report.Facts) (err e
 			return err
 		}
 	}
-	version, handles, err := f.share(ctx)
+	version, allowed, err := f.server.learn(ctx, f.admin)
+	if err != nil {
+		return err
+	}
+	handles, err := f.share(allowed - reserved)
 	if err != nil {
 		return err
 	}
@@ -128,27 +132,22 @@ func (f *fleet) run(ctx context.Context, w io.Writer, facts report.Facts) (err e
 }
 
 // share makes the members, and their handles when the server allows fewer connections. It returns
-// the version of the server and the number of handles.
-func (f *fleet) share(ctx context.Context) (version string, handles int, err error) {
-	version, allowed, err := f.server.learn(ctx, f.admin)
-	if err != nil {
-		return "", 0, err
-	}
+// the number of handles.
+func (f *fleet) share(allowed int) (handles int, err error) {
 	f.members = make([]member, f.n)
-	if allowed -= reserved; allowed >= f.n {
-		return version, f.n, nil
+	if allowed >= f.n {
+		return f.n, nil
 	}
-	for range max(allowed, 1) {
-		db, err := f.open()
-		if err != nil {
-			return "", 0, err
+	f.shared = make([]*sqlx.DB, max(allowed, 1))
+	for i := range f.shared {
+		if f.shared[i], err = f.open(); err != nil {
+			return 0, err
 		}
-		f.shared = append(f.shared, db)
 	}
 	for i := range f.members {
 		f.members[i].db = f.shared[i%len(f.shared)]
 	}
-	return version, len(f.shared), nil
+	return len(f.shared), nil
 }
 
 func (f *fleet) open() (*sqlx.DB, error) {

@@ -59,20 +59,19 @@ var shortly = []string{"-duration=60ms", "-check=200000"}
 
 func TestJobMeasuresChecksAndCleansUp(t *testing.T) {
 	for _, tt := range []struct {
-		args string
-		want string
+		args, ring, want string
 	}{
-		{"", "ring:      65,536 IDs in 2^3 blocks, layout 28/5/17/13@1s, padding at 50 %"},
-		{"-layout recommended", "-layout=31/0/12/20@1s\n"},
-		{"", "less than 8,192 IDs in 1s on average\nThis layout has few IDs in a unit. On the recommended one: go run ./bench -layout recommended"},
-		{"-goroutines=3 -boost-power=1 -padding-factor=1 -layout=31/0/10/12@60s", "ring:      8,192 IDs in 2^1 blocks, layout 31/0/10/12@1m0s, padding at 1 %"},
+		{"-layout recommended", "", "-layout=31/0/12/20@1s\n"},
+		{"", "ring:      65,536 IDs in 2^3 blocks, layout 28/5/17/13@1s, padding at 50 %",
+			"less than 8,192 IDs in 1s on average\nThis layout has few IDs in a unit. On the recommended one: go run ./bench -layout recommended"},
+		{"-goroutines=3 -boost-power=1 -padding-factor=1 -layout=31/0/10/12@60s", "", "ring:      8,192 IDs in 2^1 blocks, layout 31/0/10/12@1m0s, padding at 1 %"},
 	} {
 		t.Run(tt.args, func(t *testing.T) {
 			r := execute(t, nil, append(slices.Clone(shortly), strings.Fields(tt.args)...)...)
 			if r.status != 0 || r.stderr != "" || len(r.files) > 0 {
 				t.Fatalf("status %d, stderr %q, files %q", r.status, r.stderr, r.files)
 			}
-			for _, want := range []string{"bench", runtime.Version(), "worker ID: 1, fresh", "atomic add", "p99.99", ": 0 duplicates\n", tt.want} {
+			for _, want := range []string{"bench", runtime.Version(), "worker ID: 1, fresh", "atomic add", "p99.99", ": 0 duplicates\n", tt.ring, tt.want} {
 				if !strings.Contains(r.stdout, want) {
 					t.Errorf("no %q in\n%s", want, r.stdout)
 				}

@@ -28,8 +28,7 @@ func reportCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
 		if err := c.run(ctx, fmt.Sprintf("bench compare -rounds=%d -lap=%v", c.rounds, c.lap)); err != nil {
 			return err
 		}
-		s.Facts = report.NewFacts(fmt.Sprintf("bench soak -ids=%d", *ids))
-		if err := s.run(ctx, *ids); err != nil {
+		if err := s.run(ctx, fmt.Sprintf("bench soak -ids=%d", *ids), *ids); err != nil {
 			return err
 		}
 		return publish(*out, c, s)
