@@ -21,7 +21,7 @@ import (
 type comparison struct {
 	report.Facts
 	results
-	costs  []cost
+	costs  *report.Table
 	rounds int
 	lap    time.Duration
 }
@@ -52,7 +52,7 @@ func (c *comparison) run(ctx context.Context, command string) (err error) {
 	if err := hold(ctx, c.results, c.rounds, c.lap); err != nil {
 		return err
 	}
-	c.costs, err = weighAll(ctx, c.idle())
+	c.costs, err = costs(ctx, c.idle())
 	return err
 }
 
@@ -187,7 +187,7 @@ func (c *comparison) print(p *report.Page) {
 	p.Title("Cost of a generator")
 	p.Text("Of %s generators in one process, without callers, for %v: the memory and the goroutines of each, and the CPU time that it\n"+
 		"takes in a second. Their worker IDs and ranges come from the memory of the process: a store adds its client.", report.Comma(idlers), c.idle())
-	p.Table(costTable(c.costs))
+	p.Table(c.costs)
 }
 
 // counts are the numbers of goroutines in most tables.

@@ -20,15 +20,15 @@ const idlers = 1000
 
 // A cost is the part of a process that an idle generator takes.
 type cost struct {
-	name       string
-	bytes      float64 // heap and stacks
-	goroutines float64
-	cpu        time.Duration // a second
+	heap, stacks float64 // bytes
+	goroutines   float64
+	cpu          float64 // nanoseconds a second
 }
 
-// weighAll measures the costs of the generators of each kind, which are idle for d.
-func weighAll(ctx context.Context, d time.Duration) (all []cost, err error) {
+// costs returns the table of the costs of generators of each kind, which are idle for d.
+func costs(ctx context.Context, d time.Duration) (*report.Table, error) {
 	store := new(fakeassigner.Assigner)
+	t := report.NewTable("generator", "memory", "goroutines", "CPU time a second, idle")
 	for _, kind := range []struct {
 		name string
 		open func() (io.Closer, error)
@@ -38,39 +38,42 @@ func weighAll(ctx context.Context, d time.Duration) (all []cost, err error) {
 		{"defaultgen", func() (io.Closer, error) { return defaultgen.New(defaultgen.Config{Assigner: store}) }},
 		{"segment", func() (io.Closer, error) { return gauge.Segment(ctx) }},
 	} {
-		c, err := weigh(ctx, d, kind.open)
+		c, err := weigh(ctx, idlers, d, kind.open)
 		if err != nil {
 			return nil, err
 		}
-		c.name = kind.name
-		all = append(all, c)
+		t.Add(kind.name, report.KiB(c.heap+c.stacks), report.Figure(c.goroutines), report.Ns(c.cpu))
 	}
-	return all, nil
+	return t, nil
 }
 
-// weigh measures the cost of a generator, of idlers of them.
-func weigh(ctx context.Context, d time.Duration, open func() (io.Closer, error)) (c cost, err error) {
-	generators := make([]io.Closer, 0, idlers)
+// weigh measures the cost of each of n generators, which are idle for d.
+func weigh(ctx context.Context, n int, d time.Duration, open func() (io.Closer, error)) (c cost, err error) {
+	generators := make([]io.Closer, 0, n)
 	defer func() {
 		for _, g := range generators {
 			err = errors.Join(err, g.Close())
 		}
 	}()
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
 	goroutines := runtime.NumGoroutine()
-	heap, stacks := memory()
-	for range idlers {
+	for range n {
 		g, err := open()
 		if err != nil {
 			return c, err
 		}
 		generators = append(generators, g)
 	}
-	c.goroutines = float64(runtime.NumGoroutine()-goroutines) / idlers
-	heapAfter, stacksAfter := memory()
-	c.bytes = float64(heapAfter-heap+stacksAfter-stacks) / idlers
-	before, began := load.CPUTime(), time.Now()
+	c.goroutines = float64(runtime.NumGoroutine()-goroutines) / float64(n)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	c.heap = max(float64(after.HeapAlloc)-float64(before.HeapAlloc), 0) / float64(n)
+	c.stacks = max(float64(after.StackInuse)-float64(before.StackInuse), 0) / float64(n)
+	used, began := load.CPUTime(), time.Now()
 	pause(ctx, d)
-	c.cpu = time.Duration(float64(load.CPUTime()-before) / time.Since(began).Seconds() / idlers)
+	c.cpu = float64(load.CPUTime()-used) / time.Since(began).Seconds() / float64(n)
 	return c, ctx.Err()
 }
 
@@ -80,20 +83,4 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-time.After(d):
 	case <-ctx.Done():
 	}
-}
-
-// memory returns the bytes of the heap and of stacks that are in use.
-func memory() (heap, stacks int64) {
-	var m runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc), int64(m.StackInuse)
-}
-
-func costTable(all []cost) *report.Table {
-	t := report.NewTable("generator", "memory", "goroutines", "CPU time a second, idle")
-	for _, c := range all {
-		t.Add(c.name, report.KiB(c.bytes), report.Figure(c.goroutines), report.Ns(float64(c.cpu)))
-	}
-	return t
 }

@@ -86,7 +86,10 @@ func (j *job) measure(ctx context.Context, w io.Writer) error {
 	if err := show(w, func(p *report.Page) { j.printThroughput(p, all, before) }); err != nil {
 		return err
 	}
-	times, err := load.Sample(ctx, j.goroutines, j.source(), min(time.Second, j.duration))
+	// Timing every call would slow the goroutines down until they no longer contend.
+	const most, every = 1 << 25, 32
+	calls := int(min(float64(min(time.Second, j.duration))/all.find(contestants.Next, j.goroutines).ns(), most))
+	times, err := load.Pace(ctx, j.goroutines, calls, every, 0, func() error { _, err := j.gen.Next(); return err })
 	if err != nil {
 		return err
 	}
@@ -102,13 +105,6 @@ func (j *job) measure(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// source returns the generator; closing it does nothing.
-func (j *job) source() gauge.Source {
-	s := gauge.Next(j.gen)
-	s.Close = gauge.Nothing
-	return s
-}
-
 // rounds is the number of times that the generator and the baselines take turns: on a noisy
 // machine only figures of the same moment compare.
 const rounds = 5
@@ -116,7 +112,9 @@ const rounds = 5
 // events are the generator, the atomic add and the counter with a mutex, on one and on all
 // goroutines.
 func (j *job) events() results {
-	list := []contestants.Contestant{{Name: contestants.Next, Open: func(context.Context, int64) (gauge.Source, error) { return j.source(), nil }}}
+	source := gauge.Next(j.gen)
+	source.Close = gauge.Nothing // there are more phases
+	list := []contestants.Contestant{{Name: contestants.Next, Open: func(context.Context, int64) (gauge.Source, error) { return source, nil }}}
 	for _, c := range contestants.All() {
 		if c.Name == contestants.AtomicAdd || c.Name == contestants.MutexCounter {
 			c.Crowd = false

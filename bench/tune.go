@@ -83,7 +83,7 @@ type setting struct {
 	boost, padding int
 	interval       time.Duration
 	steady, burst  figures
-	heap           int64 // bytes of a generator
+	heap           float64 // bytes of a generator
 }
 
 // figures have a value of each lap.
@@ -136,9 +136,11 @@ func (t *tuning) run(ctx context.Context) error {
 	}
 	t.settings = candidates()
 	for _, s := range slices.Concat(t.settings[:1], t.settings) { // the first one allocates for all
-		if err := t.weigh(ctx, s); err != nil {
+		c, err := weigh(ctx, 1, 0, func() (io.Closer, error) { return t.open(ctx, s) })
+		if err != nil {
 			return err
 		}
+		s.heap = c.heap
 	}
 	began := time.Now()
 	for round := range tuneRounds {
@@ -186,18 +188,6 @@ func (t *tuning) open(ctx context.Context, s *setting) (*cached.Generator, error
 	cfg := t.config(s.boost, s.padding)
 	cfg.OnEmpty, cfg.ScheduleInterval = policies[t.onEmpty], s.interval
 	return cached.NewContext(ctx, cfg)
-}
-
-// weigh measures the memory of a generator.
-func (t *tuning) weigh(ctx context.Context, s *setting) error {
-	before, _ := memory()
-	g, err := t.open(ctx, s)
-	if err != nil {
-		return err
-	}
-	after, _ := memory()
-	s.heap = max(after-before, 0)
-	return g.Close()
 }
 
 // measure runs a lap: the steady load, and then the bursts.

@@ -182,7 +182,7 @@ func (t *tuning) table(p phase, idle bool) *report.Table {
 		}
 		row = append(row, t.ahead(f[ahead]))
 		if idle {
-			row = append(row, report.KiB(float64(s.heap)))
+			row = append(row, report.KiB(s.heap))
 		}
 		table.Add(row...)
 	}

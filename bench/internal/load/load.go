@@ -67,34 +67,13 @@ func Run(ctx context.Context, goroutines int, src gauge.Source, d time.Duration)
 	return lap, err
 }
 
-// Sample times the taking of one ID, after 32 others, over and over for d. It returns all
-// times, sorted; each includes reading the clock. Timing every call would slow the goroutines
-// down until they no longer contend.
-func Sample(ctx context.Context, goroutines int, src gauge.Source, d time.Duration) ([]time.Duration, error) {
-	const most = 1 << 20 // of a goroutine
-	return timed(ctx, goroutines, d, func(_ int, stop *atomic.Bool) (times []time.Duration, err error) {
-		take := src.Join()
-		for len(times) < most && (len(times) == 0 || !stop.Load()) {
-			if _, err := take(32); err != nil {
-				return nil, err
-			}
-			began := time.Now()
-			_, err := take(1)
-			times = append(times, time.Since(began))
-			if err != nil {
-				return nil, err
-			}
-		}
-		return times, nil
-	})
-}
-
 // Pace makes calls from many goroutines, spread evenly over d, and times one in every calls. A
 // goroutine that wakes late makes the calls that are due at once. Pace returns the times, sorted;
 // each includes reading the clock. It stops at the first error.
 func Pace(ctx context.Context, goroutines, calls, every int, d time.Duration, call func() error) ([]time.Duration, error) {
+	lists := make([][]time.Duration, goroutines)
 	began := time.Now()
-	return timed(ctx, goroutines, 0, func(i int, stop *atomic.Bool) ([]time.Duration, error) {
+	_, err := Race(ctx, goroutines, 0, func(i int, stop *atomic.Bool) error {
 		own := (calls + i) / goroutines // the sum over all goroutines is calls
 		step := float64(d) / float64(max(own, 1))
 		times := make([]time.Duration, 0, own/every+1)
@@ -108,19 +87,11 @@ func Pace(ctx context.Context, goroutines, calls, every int, d time.Duration, ca
 				err = cmp.Or(err, call())
 			}
 			if err != nil {
-				return nil, err
+				return err
 			}
 		}
-		return times, nil
-	})
-}
-
-// timed is Race with a body that returns the times of its calls. It returns all of them, sorted.
-func timed(ctx context.Context, goroutines int, d time.Duration, body func(i int, stop *atomic.Bool) ([]time.Duration, error)) ([]time.Duration, error) {
-	lists := make([][]time.Duration, goroutines)
-	_, err := Race(ctx, goroutines, d, func(i int, stop *atomic.Bool) (err error) {
-		lists[i], err = body(i, stop)
-		return err
+		lists[i] = times
+		return nil
 	})
 	all := slices.Concat(lists...)
 	slices.Sort(all)
