@@ -11,10 +11,7 @@ const (
 )
 
 // Base32 returns the text that [ID.AppendBase32] appends.
-func (id ID) Base32() string {
-	text := id.base32()
-	return string(text[:])
-}
+func (id ID) Base32() string { return string(id.AppendBase32(make([]byte, 0, base32Width))) }
 
 // AppendBase32 appends the ID in Crockford's base32: 13 upper-case characters, from 0000000000000
 // to 7ZZZZZZZZZZZZ, without hyphens or check symbol. Texts sort like their IDs, even if case is
@@ -22,17 +19,10 @@ func (id ID) Base32() string {
 // unsigned number of its 64 bits: it sorts after all others, and [ParseBase32] refuses it.
 // AppendBase32 allocates nothing if dst has room for 13 bytes.
 func (id ID) AppendBase32(dst []byte) []byte {
-	text := id.base32()
-	return append(dst, text[:]...)
-}
-
-func (id ID) base32() (text [base32Width]byte) {
-	n := uint64(id)
-	for i := base32Width - 1; i >= 0; i-- {
-		text[i] = base32Digits[n&31]
-		n >>= 5
+	for shift := 5 * (base32Width - 1); shift >= 0; shift -= 5 {
+		dst = append(dst, base32Digits[uint64(id)>>shift&31])
 	}
-	return text
+	return dst
 }
 
 // ParseBase32 reads the text of [ID.AppendBase32]. By Crockford's rules it reads lower case as

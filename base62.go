@@ -1,15 +1,14 @@
 package uidring
 
+import "strings"
+
 const (
 	base62Width  = 11 // 62^11 is more than 2^64
 	base62Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
 // Base62 returns the text that [ID.AppendBase62] appends.
-func (id ID) Base62() string {
-	text := id.base62()
-	return string(text[:])
-}
+func (id ID) Base62() string { return string(id.AppendBase62(make([]byte, 0, base62Width))) }
 
 // AppendBase62 appends the ID in base62, with the digits 0-9, A-Z and a-z in ASCII order: 11
 // characters, from 00000000000 to AzL8n0Y58m7. Texts sort like their IDs when compared byte by
@@ -19,17 +18,13 @@ func (id ID) Base62() string {
 // others, and [ParseBase62] refuses it. AppendBase62 allocates nothing if dst has room for 11
 // bytes.
 func (id ID) AppendBase62(dst []byte) []byte {
-	text := id.base62()
-	return append(dst, text[:]...)
-}
-
-func (id ID) base62() (text [base62Width]byte) {
+	var text [base62Width]byte
 	n := uint64(id)
 	for i := base62Width - 1; i >= 0; i-- {
 		text[i] = base62Digits[n%62]
 		n /= 62
 	}
-	return text
+	return append(dst, text[:]...)
 }
 
 // ParseBase62 reads the text of [ID.AppendBase62]. Another length, or a character that is neither
@@ -40,7 +35,7 @@ func ParseBase62(text string) (ID, error) {
 	}
 	var n int64
 	for i := range len(text) {
-		d := base62Digit(text[i])
+		d := int64(strings.IndexByte(base62Digits, text[i]))
 		if d < 0 {
 			return 0, base62.foreign(text, i)
 		}
@@ -52,17 +47,4 @@ func ParseBase62(text string) (ID, error) {
 		n = n*62 + d
 	}
 	return ID(n), nil
-}
-
-// base62Digit returns the value of a character, or -1 if it is no digit.
-func base62Digit(c byte) int64 {
-	switch {
-	case '0' <= c && c <= '9':
-		return int64(c - '0')
-	case 'A' <= c && c <= 'Z':
-		return int64(c-'A') + 10
-	case 'a' <= c && c <= 'z':
-		return int64(c-'a') + 36
-	}
-	return -1
 }

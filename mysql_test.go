@@ -17,6 +17,9 @@ import (
 // prepared statements, which answer in binary, and with arguments put into the text, where the
 // answer is text, too.
 func TestIDsInDatabases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts servers: -short")
+	}
 	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{"MariaDB": testserver.MariaDB, "MySQL": testserver.MySQL} {
 		t.Run(name, func(t *testing.T) { inDatabase(t, start(t)) })
 	}

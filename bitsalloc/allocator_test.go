@@ -85,35 +85,10 @@ func borderLayouts() []bitsalloc.Layout {
 	return layouts
 }
 
-func borders(maximum int64) []int64 {
-	// For the widest field maximum+1 wraps to MinInt64, which is as much outside.
-	return []int64{0, 1, maximum - 1, maximum, maximum + 1, -1, math.MinInt64, math.MaxInt64}
-}
-
-func TestEveryFieldHoldsAtItsBorders(t *testing.T) {
-	for _, l := range borderLayouts() {
-		t.Run(l.String(), func(t *testing.T) {
-			t.Parallel()
-			a := mustNew(t, l, time.Time{})
-			seen := make(map[int64][4]int64)
-			for _, delta := range borders(a.MaxDelta()) {
-				for _, datacenter := range borders(a.MaxDatacenterID()) {
-					for _, worker := range borders(a.MaxWorkerID()) {
-						for _, sequence := range borders(a.MaxSequence()) {
-							checkRoundTrip(t, a, seen, [4]int64{delta, datacenter, worker, sequence})
-						}
-					}
-				}
-			}
-		})
-	}
-}
-
 var fieldNames = [4]string{"delta", "datacenter", "worker", "sequence"}
 
-// checkRoundTrip compares Allocate and Parse with products of the same values, and fails if two
-// tuples give the same ID.
-func checkRoundTrip(t *testing.T, a *bitsalloc.Allocator, seen map[int64][4]int64, v [4]int64) {
+// checkRoundTrip compares Allocate with a product of the same values, and Parse with the values.
+func checkRoundTrip(t *testing.T, a *bitsalloc.Allocator, v [4]int64) {
 	t.Helper()
 	l := a.Layout()
 	var want uint64
@@ -131,10 +106,6 @@ func checkRoundTrip(t *testing.T, a *bitsalloc.Allocator, seen map[int64][4]int6
 	if err != nil || id <= 0 || uint64(id) != want {
 		t.Fatalf("Allocate(%v) = %d, %v, want %d", v, id, err, want)
 	}
-	if other, ok := seen[id]; ok && other != v {
-		t.Fatalf("%v and %v both give %d", other, v, id)
-	}
-	seen[id] = v
 	f, err := a.Parse(id)
 	if got := [4]int64{f.Delta, f.DatacenterID, f.WorkerID, f.Sequence}; got != v || f.ID != id || err != nil {
 		t.Fatalf("Parse(Allocate(%v)) = %+v, %v", v, f, err)

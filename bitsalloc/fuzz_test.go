@@ -20,10 +20,18 @@ func allowed(l bitsalloc.Layout, epoch time.Time) bool {
 
 func FuzzRoundTrip(f *testing.F) {
 	for _, l := range borderLayouts() {
-		f.Add(l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.Unit.Nanoseconds(),
-			int64(1767225600000), int64(1), int64(0), int64(0), int64(0))
-		f.Add(l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, time.Minute.Nanoseconds(),
-			int64(-1), int64(1)<<l.DeltaBits-1, int64(1)<<l.DatacenterBits-1, int64(1)<<l.WorkerBits-1, int64(1)<<l.SequenceBits-1)
+		for beyond := range 16 { // each field is at its largest value, or one above
+			largest := func(field int, bits uint8) int64 { return int64(1)<<bits - 1 + int64(beyond>>field&1) }
+			f.Add(l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.Unit.Nanoseconds(), int64(-1),
+				largest(0, l.DeltaBits), largest(1, l.DatacenterBits), largest(2, l.WorkerBits), largest(3, l.SequenceBits))
+		}
+		for field := range 4 {
+			for _, value := range []int64{-1, 0, 1, math.MinInt64, math.MaxInt64} { // beside zeros
+				var v [4]int64
+				v[field] = value
+				f.Add(l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, time.Minute.Nanoseconds(), int64(1767225600000), v[0], v[1], v[2], v[3])
+			}
+		}
 	}
 	f.Add(uint8(255), uint8(255), uint8(255), uint8(255), int64(-1), int64(math.MaxInt64),
 		int64(-1), int64(math.MinInt64), int64(math.MaxInt64), int64(0))
@@ -39,7 +47,7 @@ func FuzzRoundTrip(f *testing.F) {
 			t.Fatalf("New(%v, %v): %v, want success: %v", l, epoch, err, want)
 		}
 		if err == nil {
-			checkRoundTrip(t, a, map[int64][4]int64{}, [4]int64{delta, datacenter, worker, sequence})
+			checkRoundTrip(t, a, [4]int64{delta, datacenter, worker, sequence})
 		}
 	})
 }

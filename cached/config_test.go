@@ -28,20 +28,19 @@ func TestEachMistakeIsNamed(t *testing.T) {
 		"MaxStaleness 1ns, allowed: negative (unbounded), 0 (the default) or at least two units, 2m0s":        {Layout: bitsalloc.Layout{DeltaBits: 28, Unit: time.Minute}, MaxStaleness: 1},
 		"OnEmpty -1, allowed: PadInline, Reject":                                                              {OnEmpty: -1},
 	} {
-		cfg.Assigner, cfg.AllowReuse = assigner.Static(worker()), true
-		if _, err := cached.New(cfg); !errors.Is(err, cached.ErrInvalidConfig) || err.Error() != "uidring: invalid config: "+want {
-			t.Errorf("New = %v, want %s", err, want)
+		cfg.Assigner = assigner.Static(1)
+		if err := cfg.Validate(); !errors.Is(err, cached.ErrInvalidConfig) || err.Error() != "uidring: invalid config: "+want {
+			t.Errorf("Validate = %v, want %s", err, want)
 		}
 	}
-}
-
-func TestValuesAtTheirBordersAreAccepted(t *testing.T) {
 	for _, cfg := range []cached.Config{
-		{BoostPower: 1}, {BoostPower: 8}, {PaddingFactor: 1}, {PaddingFactor: 99}, {MaxStaleness: 2 * time.Second}, {MaxStaleness: -1},
-		{MaxAhead: time.Second}, {MaxAhead: -1}, {ScheduleInterval: time.Millisecond},
+		{BoostPower: 1, PaddingFactor: 1, MaxStaleness: 2 * time.Second, MaxAhead: time.Second, ScheduleInterval: time.Millisecond},
+		{BoostPower: 8, PaddingFactor: 99, MaxStaleness: -1, MaxAhead: -1},
 	} {
-		cfg.Layout, cfg.Assigner = narrow(), &fakeassigner.Assigner{OnAssign: fresh}
-		next(t, open(t, cfg))
+		cfg.Assigner = assigner.Static(1)
+		if err := cfg.Validate(); err != nil {
+			t.Errorf("at the border of all that is allowed: %v", err)
+		}
 	}
 }
 

@@ -29,11 +29,11 @@ func TestIDsSpreadEvenlyOverShardsAtAnyPace(t *testing.T) {
 						return func() (int64, error) { return g.Lane().Next() }
 					},
 				} {
-					if (boost != 3 || name != "Next") && every > 2*time.Second || every > 5*time.Minute && layout != gentest.Sharded[0] { // 3 is the default
+					if (boost != 3 || name != "Next" || testing.Short()) && every > 2*time.Second || every > 5*time.Minute && layout != gentest.Sharded[0] { // 3 is the default
 						continue
 					}
 					testkit.Bubble(t, fmt.Sprintf("%v, every %v, 2^%d blocks, %s", layout, every, boost, name), func(t *testing.T) {
-						cfg, shards := cached.Config{Layout: layout, BoostPower: boost}, 64
+						cfg, shards := cached.Config{Layout: layout, BoostPower: boost}, testkit.Scaled(64)
 						if every > time.Minute { // else the generator would look at its ring 172,800 times a day
 							cfg.MaxStaleness = every / 2
 						}

@@ -55,7 +55,7 @@ func (s *suite) shardsAcrossProcesses(t *testing.T) {
 			}}
 			var g Generator
 			t.Log(layout, name)
-			CheckShards(t, 64, func() (int64, error) {
+			CheckShards(t, testkit.Scaled(64), func() (int64, error) {
 				if taken++; taken%2 == 1 {
 					if g != nil {
 						testkit.Must(t, g.Close())
