@@ -47,22 +47,6 @@ func TestParseLayout(t *testing.T) {
 	}
 }
 
-func TestNewResolvesZeroUnitAndEpochAndZone(t *testing.T) {
-	l := bitsalloc.Default()
-	l.Unit = 0
-	a := mustNew(t, l, time.Time{})
-	if a.Layout() != bitsalloc.Default() {
-		t.Errorf("Layout = %v, want %v", a.Layout(), bitsalloc.Default())
-	}
-	if want := time.Unix(1767225600, 0).UTC(); a.Epoch() != want {
-		t.Errorf("Epoch = %v, want %v", a.Epoch(), want)
-	}
-	shanghai := time.Date(2016, time.May, 20, 0, 0, 0, 0, time.FixedZone("UTC+8", 8*60*60))
-	if got := mustNew(t, bitsalloc.Baidu(), shanghai).Epoch(); got != originalEpoch.UTC() {
-		t.Errorf("Epoch = %v, want %v", got, originalEpoch.UTC())
-	}
-}
-
 func TestNewNamesEveryMistakeAtOnce(t *testing.T) {
 	const (
 		noDelta = "DeltaBits 0, allowed: at least 1"
