@@ -9,7 +9,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -268,38 +267,6 @@ func TestSizeOfRangesStaysInOutages(t *testing.T) {
 	}
 }
 
-// A caller takes IDs at a rate that changes; a range should last 15 to 30 minutes.
-func TestSizeOfRangesFollowsTheRate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := new(scripted)
-		g := open(t, segment.Config{Source: s, Step: 100, MaxStep: 1600})
-		for _, tt := range []struct {
-			pause       time.Duration // between two IDs
-			least, most int64
-		}{
-			{9500 * time.Millisecond, 100, 100}, // 100 last 15.8 minutes
-			{10 * time.Millisecond, 100, 1600},
-			{1100 * time.Millisecond, 1600, 1600}, // 1600 last 29.3 minutes
-			{1500 * time.Millisecond, 800, 1600},  // and now 40: 800 last 20
-			{time.Minute, 100, 800},
-		} {
-			least, most := int64(math.MaxInt64), int64(0)
-			for range 12_000 {
-				take(t, g, 1)
-				time.Sleep(tt.pause)
-				n := g.Stats().Sources[0].Step
-				least, most = min(least, n), max(most, n)
-			}
-			if least != tt.least || most != tt.most {
-				t.Errorf("at one ID in %v, a range has %d to %d IDs, want %d to %d", tt.pause, least, most, tt.least, tt.most)
-			}
-		}
-		if calls := s.calls(); !slices.Equal(calls[:2], []int64{100, 100}) {
-			t.Errorf("the first ranges have %v IDs, want Step", calls[:2])
-		}
-	})
-}
-
 // No ID was issued: a snapshot beside Close must not count the dropped IDs as issued.
 func TestStatsBesideCloseCountNoDroppedIDAsIssued(t *testing.T) {
 	for range 50 {
@@ -400,9 +367,8 @@ func (l *listed) Advance(context.Context, string, int64) (segment.Range, error) 
 }
 
 func TestSeveralSourcesTakeTurnsAndReplaceEachOther(t *testing.T) {
-	for n := range int64(3) {
+	for _, n := range []int64{2, 3} { // sources
 		synctest.Test(t, func(t *testing.T) {
-			n += 2 // sources
 			down := make([]atomic.Bool, n)
 			var sources []segment.Source
 			for i := range down {
@@ -444,7 +410,7 @@ func TestSeveralSourcesTakeTurnsAndReplaceEachOther(t *testing.T) {
 
 // The ranges of two sources are used up, and neither has another one.
 func TestErrorsOfTwoSources(t *testing.T) {
-	down, ended, slow := errors.New("down"), segment.ErrExhausted, error(nil)
+	down, ended, slow := errDown, segment.ErrExhausted, error(nil)
 	for name, tt := range map[string]struct{ a, b error }{
 		"slow and slow":   {slow, slow},
 		"slow and down":   {slow, down},
@@ -581,74 +547,51 @@ func TestNewWithASourceThatFails(t *testing.T) {
 // hangs is a call of a source that does not answer.
 func hangs(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 
-func TestCloseDropsTheRestAndWakesCallers(t *testing.T) {
-	for name, policy := range policies {
-		testkit.Bubble(t, name, func(t *testing.T) {
-			var down atomic.Bool
-			g := open(t, segment.Config{OnEmpty: policy, Source: &scripted{before: while(&down)}})
-			synctest.Wait()
-			down.Store(true) // there are two ranges of 10, and no more
-			l := g.Lane()
-			if id, err := l.Next(); id != 1 || err != nil {
-				t.Fatal(id, err)
-			}
-			take(t, g, 10) // the lane has 2 to 10
-			var wg sync.WaitGroup
-			for range 3 {
-				wg.Go(func() {
-					if _, err := g.NextContext(t.Context()); !errors.Is(err, segment.ErrClosed) {
-						t.Errorf("NextContext: %v, want ErrClosed", err)
-					}
-				})
-			}
-			synctest.Wait()
-			for range 2 {
-				if err := g.Close(); err != nil {
-					t.Error(err)
-				}
-			}
-			wg.Wait()
-			_, err := g.Next()
-			_, fillErr := g.Fill(make([]int64, 1))
-			_, _, reserveErr := g.Reserve(1)
-			_, laneErr := l.Next()
-			for _, err := range []error{err, fillErr, reserveErr, laneErr} {
-				if !errors.Is(err, segment.ErrClosed) {
-					t.Errorf("after Close: %v", err)
-				}
-			}
-			if n := g.Stats().RejectedTakes; n != 0 {
-				t.Errorf("%d rejected takes, want none: ErrClosed is not counted", n)
-			}
-		})
-	}
-}
-
-// Close waits for a call of the source. Its error counts as none of the source, and its range is
-// dropped.
+// Close wakes callers that wait, and waits for a call of the source. Its error counts as none of the
+// source, and its range is dropped.
 func TestCloseDuringACallOfTheSource(t *testing.T) {
 	for name, fails := range map[string]bool{"fails": true, "returns a range": false} {
-		testkit.Bubble(t, name, func(t *testing.T) {
-			var calls atomic.Int64
-			g := open(t, segment.Config{Source: &scripted{before: func(ctx context.Context, _ string, _ int64) error {
-				if calls.Add(1) == 1 {
+		for policyName, policy := range policies {
+			testkit.Bubble(t, name+", "+policyName, func(t *testing.T) {
+				var calls atomic.Int64
+				g := open(t, segment.Config{OnEmpty: policy, Source: &scripted{before: func(ctx context.Context, _ string, _ int64) error {
+					if calls.Add(1) == 1 {
+						return nil
+					}
+					<-ctx.Done()
+					if fails {
+						return ctx.Err()
+					}
+					time.Sleep(time.Second)
 					return nil
+				}}})
+				synctest.Wait()
+				l := g.Lane()
+				if id, err := l.Next(); id != 1 || err != nil { // the lane has 2 to 10
+					t.Fatal(id, err)
 				}
-				<-ctx.Done()
-				if fails {
-					return ctx.Err()
+				began := time.Now()
+				go func() {
+					if _, err := g.NextContext(t.Context()); !errors.Is(err, segment.ErrClosed) || time.Since(began) > 0 {
+						t.Errorf("NextContext: %v after %v, want ErrClosed at once", err, time.Since(began))
+					}
+				}()
+				synctest.Wait()
+				testkit.Must(t, g.Close())
+				_, err := g.Next()
+				_, fillErr := g.Fill(make([]int64, 1))
+				_, laneErr := l.Next()
+				for _, err := range []error{err, fillErr, laneErr} {
+					if !errors.Is(err, segment.ErrClosed) {
+						t.Errorf("after Close: %v", err)
+					}
 				}
-				time.Sleep(time.Second)
-				return nil
-			}}})
-			synctest.Wait()
-			take(t, g, 3)
-			testkit.Must(t, g.Close())
-			fetches := map[bool]int64{true: 1, false: 2}[fails]
-			if s := g.Stats(); s.Fetches != fetches || s.FetchFailures != 0 || s.Issued != 3 || s.Retired != 10*fetches-3 || s.Remaining != 0 {
-				t.Errorf("Stats %+v, want %d ranges with 3 IDs issued and the rest dropped", s, fetches)
-			}
-		})
+				fetches := map[bool]int64{true: 1, false: 2}[fails]
+				if s := g.Stats(); s.Fetches != fetches || s.FetchFailures != 0 || s.Issued != 10 || s.Retired != 10*fetches-10 || s.Remaining != 0 || s.RejectedTakes != 0 {
+					t.Errorf("Stats %+v, want %d ranges with 10 IDs issued and the rest dropped", s, fetches)
+				}
+			})
+		}
 	}
 }
 

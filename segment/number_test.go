@@ -214,18 +214,3 @@ func TestNumbersAreUniqueOverMidnight(t *testing.T) {
 		}
 	}
 }
-
-// Close may come beside a call; the race detector watches.
-func TestNumbersCloseBesideNext(t *testing.T) {
-	for range 100 {
-		n, err := segment.NewNumbers(segment.NumbersConfig{Counter: segment.Config{Name: "a", Source: new(scripted)}})
-		testkit.Close(t, n, err)
-		testkit.Together(2, func(i int) {
-			if i == 0 {
-				_ = n.Close()
-			} else if _, err := n.Next(t.Context()); err != nil && !errors.Is(err, segment.ErrClosed) {
-				t.Error(err)
-			}
-		})
-	}
-}

@@ -97,7 +97,7 @@ func TestRangeIsWrittenWithItsSteps(t *testing.T) {
 }
 
 func TestRecoverReportsErrors(t *testing.T) {
-	down := errors.New("down")
+	returns := func(ranges ...segment.Range) segment.Source { return &listed{ranges: ranges} }
 	for name, tt := range map[string]struct {
 		source segment.Source
 		above  int64
@@ -106,11 +106,11 @@ func TestRecoverReportsErrors(t *testing.T) {
 		"negative":  {nil, -1, segment.ErrInvalidConfig},
 		"too large": {new(scripted), math.MaxInt64, segment.ErrInvalidConfig},
 		"no source": {nil, 1, segment.ErrInvalidConfig},
-		"store":     {&scripted{before: func(context.Context, string, int64) error { return down }}, 1, down},
-		"range":     {fixed{segment.Range{First: 5, Last: 4}}, 1, segment.ErrInvalidRange},
-		"steps":     {fixed{segment.Range{First: 5, Last: 6, Increment: 2}}, 1, segment.ErrInvalidRange},
-		"no move":   {fixed{segment.Range{First: 5, Last: 5}}, 6, segment.ErrInvalidRange},
-		"size":      {fixed{segment.Range{First: 5, Last: 6}}, 1, segment.ErrInvalidRange},
+		"store":     {&scripted{before: func(context.Context, string, int64) error { return errDown }}, 1, errDown},
+		"range":     {returns(segment.Range{First: 5, Last: 4}), 1, segment.ErrInvalidRange},
+		"steps":     {returns(segment.Range{First: 5, Last: 6, Increment: 2}), 1, segment.ErrInvalidRange},
+		"no move":   {returns(segment.Range{First: 5, Last: 5}, segment.Range{First: 5, Last: 5}), 6, segment.ErrInvalidRange},
+		"size":      {returns(segment.Range{First: 5, Last: 6}), 1, segment.ErrInvalidRange},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := segment.Recover(t.Context(), tt.source, "a", tt.above)
@@ -123,8 +123,3 @@ func TestRecoverReportsErrors(t *testing.T) {
 		})
 	}
 }
-
-// A fixed source returns the same range each time.
-type fixed struct{ segment.Range }
-
-func (f fixed) Advance(context.Context, string, int64) (segment.Range, error) { return f.Range, nil }
