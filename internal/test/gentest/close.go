@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -96,37 +97,53 @@ func (s *suite) closeWakes(t *testing.T) {
 	}
 }
 
-// closeUnderLoad has callers that race with Close. They get good IDs or ErrClosed, and none after
-// Close has returned.
+// closeUnderLoad has callers that race with Close, in many units a millisecond if the package allows
+// it. They get good IDs or ErrClosed, no ID after Close has returned, and none above the delta of
+// the release.
 func (s *suite) closeUnderLoad(t *testing.T) {
-	for range 20 {
-		g := s.open(t, keeper.Settings{Layout: bitsalloc.Snowflake()})
+	layout := bitsalloc.Layout{DeltaBits: 50, WorkerBits: 10, SequenceBits: 3, Unit: time.Millisecond}
+	for range testkit.Scaled(60) {
+		store, used := released()
+		store.OnAssign = fakeassigner.Fenced(1 << 40)
+		g := s.open(t, keeper.Settings{Assigner: store, Layout: layout})
 		var taken idset.Ledger
 		var closed atomic.Bool
-		testkit.Together(9, func(i int) {
+		lasts := make([]int64, 9)
+		testkit.Together(len(lasts), func(i int) {
 			if i == 0 {
 				testkit.Yield()
-				if err := g.Close(); err != nil {
-					t.Error(err)
-				}
+				testkit.Must(t, g.Close())
 				closed.Store(true)
 				return
 			}
-			next := g.Next
+			ids := make([]int64, 5)
+			take := func() (int, error) { return g.Fill(ids) }
 			if i%2 == 0 {
-				next = func() (int64, error) { return g.NextContext(t.Context()) }
-			}
-			for {
-				late := closed.Load()
-				err := taken.Next(t, next) // other errors pass
-				if err == nil && late {
-					t.Error("an ID after Close has returned")
+				take = func() (n int, err error) {
+					if ids[0], err = g.Next(); err == nil {
+						n = 1
+					}
+					return n, err
 				}
-				if late || errors.Is(err, uidring.ErrClosed) {
-					return
+			}
+			late, err := false, error(nil)
+			for !late && !errors.Is(err, uidring.ErrClosed) {
+				late = closed.Load()
+				var n int
+				n, err = taken.Take(t, func() ([]int64, error) { n, err := take(); return ids[:n], err })
+				switch {
+				case n > 0 && late:
+					t.Error("an ID after Close has returned")
+				case n > 0:
+					lasts[i] = ids[n-1]
+				default: // other errors pass
+					runtime.Gosched()
 				}
 			}
 		})
+		if f, _ := g.Parse(slices.Max(lasts)); f.Delta > used.Load() {
+			t.Fatalf("the last ID is %v, and the release tells delta %d", f, used.Load())
+		}
 	}
 }
 
@@ -159,43 +176,6 @@ func (s *suite) lastDelta(t *testing.T) {
 			if got := used.Load(); n > 0 && pause == 0 && got != last.Delta || got < last.Delta || n == 0 && pause == 0 && got > began {
 				t.Errorf("%d IDs up to %v, then %v: the release tells delta %d", n, last, pause, got)
 			}
-		}
-	}
-}
-
-// lastDeltaUnderLoad closes generators while callers take IDs, from many units a millisecond if the
-// package allows it. No caller gets an ID above the delta of the release.
-func (s *suite) lastDeltaUnderLoad(t *testing.T) {
-	layout := bitsalloc.Layout{DeltaBits: 50, WorkerBits: 10, SequenceBits: 3, Unit: time.Millisecond}
-	for range testkit.Scaled(40) {
-		store, used := released()
-		store.OnAssign = fakeassigner.Fenced(1 << 40)
-		g := s.open(t, keeper.Settings{Assigner: store, Layout: layout})
-		var highest atomic.Int64
-		testkit.Together(3, func(i int) {
-			if i == 0 {
-				testkit.Yield()
-				testkit.Must(t, g.Close())
-				return
-			}
-			var last int64
-			for ids := make([]int64, 5); ; {
-				n, err := g.Fill(ids)
-				if n > 0 {
-					last = ids[n-1]
-				}
-				if errors.Is(err, uidring.ErrClosed) {
-					break
-				}
-				if err != nil {
-					runtime.Gosched()
-				}
-			}
-			for old := highest.Load(); last > old && !highest.CompareAndSwap(old, last); old = highest.Load() {
-			}
-		})
-		if f, _ := g.Parse(highest.Load()); f.Delta > used.Load() {
-			t.Fatalf("the last ID is %v, and the release tells delta %d", f, used.Load())
 		}
 	}
 }

@@ -101,7 +101,6 @@ func Run(t *testing.T, subject Subject) {
 		{"Close is bounded and wakes waiters", (*suite).closeWakes, false},
 		{"Close under load", (*suite).closeUnderLoad, true},
 		{"Close tells the last delta", (*suite).lastDelta, false},
-		{"Close tells the last delta under load", (*suite).lastDeltaUnderLoad, true},
 
 		{"Invalidate", (*suite).invalidated, true},
 		{"grant after a loss", (*suite).grantAfterLoss, true},
