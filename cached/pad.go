@@ -51,7 +51,7 @@ func (g *Generator) padLoop() {
 // fill makes a padding pass of a ring at most, since a caller that finds the ring empty waits for
 // the pass. Takers that have made room meanwhile have woken the padding goroutine again.
 func (g *Generator) fill() error {
-	_, err := g.pass(g.ring.Slots())
+	_, err := g.pass(false)
 	if err != nil && !errors.Is(err, ErrClosed) {
 		g.rejectedPuts.Add(1)
 		if !passing(err) {
@@ -65,14 +65,14 @@ func (g *Generator) fill() error {
 // its ID soon. The caller wakes the padding goroutine when it begins the block, and that goroutine
 // fills the ring.
 func (g *Generator) padInline(context.Context) error {
-	blocks, err := g.pass(1)
+	blocks, err := g.pass(true)
 	g.inlinePads.Add(int64(blocks))
 	return err
 }
 
 // pass is put, and then wakes waiting callers and reports the blocks.
-func (g *Generator) pass(limit int) (blocks int, err error) {
-	if blocks, err = g.put(limit); blocks > 0 {
+func (g *Generator) pass(inline bool) (blocks int, err error) {
+	if blocks, err = g.put(inline); blocks > 0 {
 		g.path.Filled.Wake()
 		g.passes.Add(1)
 		generator.Report(g.keeper.Logger, "Padded", g.cfg.Trace.Padded, PaddedInfo{blocks})
@@ -80,18 +80,21 @@ func (g *Generator) pass(limit int) (blocks int, err error) {
 	return blocks, err
 }
 
-// put puts up to limit blocks while slots are free and the grant reaches, and returns their number.
-// With a limit of 1 it puts the block only into an empty ring: otherwise another caller was faster.
-// It returns the error that made it leave a slot free, but none for a grant that is too short to
-// fill the ring: takers see it when the ring is empty.
-func (g *Generator) put(limit int) (blocks int, err error) {
+// put puts blocks while slots are free and the grant reaches, and returns their number. inline means
+// that it puts a single block, and only into an empty ring: otherwise another caller was faster. put
+// returns the error that made it leave a slot free, but none for a grant that is too short to fill
+// the ring: takers see it when the ring is empty.
+func (g *Generator) put(inline bool) (blocks int, err error) {
 	g.running.Lock()
 	defer g.running.Unlock()
+	limit := g.ring.Slots()
 	switch {
 	case g.closer.Closed():
 		return 0, ErrClosed
-	case limit == 1 && g.ring.Free() < g.ring.Slots():
+	case inline && g.ring.Free() < limit:
 		return 0, nil
+	case inline:
+		limit = 1
 	}
 	g.freshen()
 	defer g.scatter()
