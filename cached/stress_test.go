@@ -2,7 +2,6 @@ package cached_test
 
 import (
 	"errors"
-	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -102,13 +101,6 @@ func stress(t *testing.T, cfg cached.Config, goroutines, n int, meanwhile func(*
 	checkSum(t, s, put.Load(), max(s.Issued, int64(c.taken.Len()))) // lanes have reserved more
 }
 
-// eachEmptyPolicy is eachPolicy in real time.
-func eachEmptyPolicy(t *testing.T, test func(*testing.T, cached.EmptyPolicy)) {
-	for _, policy := range []cached.EmptyPolicy{cached.PadInline, cached.Reject} {
-		t.Run(fmt.Sprint("policy ", policy), func(t *testing.T) { test(t, policy) })
-	}
-}
-
 // TestEveryIDIsIssuedOnce counts the IDs of 1 to 64 goroutines, with blocks of 2 in a ring of 2,
 // where callers collide all the time, and with blocks and rings as they are used.
 func TestEveryIDIsIssuedOnce(t *testing.T) {
@@ -117,17 +109,17 @@ func TestEveryIDIsIssuedOnce(t *testing.T) {
 		boost int
 		ids   int
 	}{{1, 1, 40_000}, {1, 4, 40_000}, {4, 1, 100_000}, {13, 3, 400_000}} {
-		eachEmptyPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		for policy := range cached.Reject + 1 {
 			for _, goroutines := range []int{1, 2, 8, 64} {
 				layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 17, SequenceBits: row.bits}
 				stress(t, cached.Config{Layout: layout, BoostPower: row.boost, OnEmpty: policy}, goroutines, testkit.Scaled(row.ids), nil)
 			}
-		})
+		}
 	}
 }
 
 func TestEveryIDIsIssuedOnceAcrossInvalidateAndClose(t *testing.T) {
-	eachEmptyPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+	for policy := range cached.Reject + 1 {
 		for range 20 {
 			layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 22, SequenceBits: 3}
 			cfg := cached.Config{Layout: layout, OnEmpty: policy, Assigner: &fakeassigner.Assigner{}}
@@ -145,5 +137,5 @@ func TestEveryIDIsIssuedOnceAcrossInvalidateAndClose(t *testing.T) {
 				}
 			})
 		}
-	})
+	}
 }

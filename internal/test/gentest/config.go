@@ -130,7 +130,8 @@ func (s *suite) defaults(t *testing.T) {
 	if timeout != 25*time.Second {
 		t.Errorf("AssignTimeout: %v, want 25s for a claim", timeout)
 	}
-	if f := next(t, g); time.Until(f.Time).Abs() > s.Off {
-		t.Errorf("the first ID is of %v at %v", f.Time, time.Now())
+	expires := time.Date(2034, time.July, 4, 21, 24, 16, 0, time.UTC)
+	if f, at := next(t, g), s.Stats(g).Expires; time.Until(f.Time).Abs() > s.Off || !at.Equal(expires) {
+		t.Errorf("the first ID is of %v at %v, and the layout ends at %v", f.Time, time.Now(), at)
 	}
 }

@@ -93,9 +93,7 @@ func Run(t *testing.T, subject Subject) {
 		{"clock wrong in one reading", (*suite).wrongReading, true},
 
 		{"errors of the assigner", (*suite).assignerErrors, true},
-		{"one worker ID, one generator", (*suite).oneGenerator, false},
 		{"last units of the layout", (*suite).lastUnit, false},
-		{"last year in service", (*suite).lastYearInService, false},
 
 		{"closed", (*suite).closed, false},
 		{"Close is bounded and wakes waiters", (*suite).closeWakes, false},

@@ -3,7 +3,6 @@ package gentest
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -61,22 +60,6 @@ func (s *suite) assignerErrors(t *testing.T) {
 	}
 }
 
-// oneGenerator has a second generator with the worker ID of a live one, which is refused, and a
-// successor, which goes on above it.
-func (s *suite) oneGenerator(t *testing.T) {
-	c := s.config(keeper.Settings{Assigner: assigner.Static(5)})
-	c.AllowReuse = true
-	first := s.openWith(t, c)
-	if _, err := s.make(t, c); !errors.Is(err, assigner.ErrWorkerInUse) {
-		t.Errorf("a second generator: %v, want ErrWorkerInUse", err)
-	}
-	last := take(t, first, 100)
-	testkit.Must(t, first.Close())
-	if f := next(t, s.openWith(t, c)); f.ID <= last.ID {
-		t.Errorf("%v after %v of its predecessor", f, last)
-	}
-}
-
 // lastUnit has generators that begin in the last units of the layout. A generator that prepares
 // IDs begins with the next unit, and an earlier process may have used the unit of a worker ID
 // that comes back.
@@ -103,28 +86,5 @@ func (s *suite) lastUnit(t *testing.T) {
 		if testkit.Close(t, g, err); !row.reused { // else its first unit is the next one
 			next(t, g)
 		}
-	}
-}
-
-// lastYearInService has the last year begin while a generator runs, which it logs once.
-func (s *suite) lastYearInService(t *testing.T) {
-	var log testkit.Recorder
-	layout := narrow()
-	layout.DeltaBits = 25 // 388 days, of which all but a year and five minutes have gone by
-	expires := Start.AddDate(1, 0, 0).Add(5*time.Minute + time.Duration(epochs.Add(1))*time.Millisecond)
-	g := s.open(t, keeper.Settings{Layout: layout, Logger: log.Logger(), Epoch: expires.Add(-1 << 25 * time.Second)})
-	warnings := 0
-	for _, off := range []time.Duration{-120, -2, 60, 120} { // seconds; a renewal notices it
-		time.Sleep(time.Until(expires.AddDate(-1, 0, 0).Add(off * time.Second)))
-		next(t, g)
-		synctest.Wait()
-		warnings += strings.Count(strings.Join(log.Read(), "\n"), "WARN the delta field is used up within a year")
-		if want := min(max(int(off+1), 0), 1); warnings != want || !s.Stats(g).Expires.Equal(expires) {
-			t.Errorf("%d s from the last year: %d warnings, want %d; it expires at %v", off, warnings, want, s.Stats(g).Expires)
-		}
-	}
-	s.open(t, keeper.Settings{Layout: layout, Logger: log.Logger(), Epoch: expires.Add(-1<<25*time.Second - time.Hour)})
-	if lines := log.Read(); !slices.Contains(lines, "WARN the delta field is used up within a year") {
-		t.Errorf("a start in the last year logs %q", lines)
 	}
 }
