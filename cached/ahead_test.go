@@ -1,15 +1,12 @@
 package cached_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring"
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gentest"
@@ -59,32 +56,6 @@ func TestMaxAheadBoundsIDTime(t *testing.T) {
 	}
 }
 
-// A lease of a worker ID that was used far ahead of the clock begins there, which is no reason to
-// warn. Callers take a minute of IDs at once 20 times, or keep pace with the clock.
-func TestLongLeadIsAWarningOnce(t *testing.T) {
-	for _, row := range []struct {
-		pause    time.Duration // after each minute of IDs
-		first    int64         // how far ahead of the clock the lease begins, in units
-		warnings int
-	}{{0, 1, 1}, {0, 3600, 1}, {20 * time.Second, 1, 1}, {time.Minute, 1, 0}, {time.Minute, 3600, 0}} {
-		synctest.Test(t, func(t *testing.T) {
-			var log testkit.Recorder
-			g := inBubble(t, cached.Config{Logger: log.Logger(), Assigner: &fakeassigner.Assigner{OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
-				return assigner.Grant{WorkerID: worker(), First: d.Now() + row.first, Last: d.Now() + 7200, Guarantee: assigner.GuaranteeFenced}, nil
-			}}})
-			for range 20 {
-				take(t, g, 60*16)
-				synctest.Wait()
-				time.Sleep(row.pause)
-			}
-			time.Sleep(time.Minute) // until the next renewal
-			if got := strings.Count(strings.Join(log.Read(), "\n"), "WARN ID time runs ahead of the clock"); got != row.warnings {
-				t.Errorf("%+v: %d warnings", row, got)
-			}
-		})
-	}
-}
-
 // TestWaitersDoNotSpin lets many goroutines wait for more IDs than the clock gives in ten units.
 func TestWaitersDoNotSpin(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
@@ -103,25 +74,5 @@ func TestWaitersDoNotSpin(t *testing.T) {
 		if s := g.Stats(); s.RejectedPuts < before.RejectedPuts+10 || s.RejectedPuts > before.RejectedPuts+22 || s.RejectedTakes != before.RejectedTakes {
 			t.Errorf("%+v after %+v, want about one refused padding pass a second, and no rejected take", s, before)
 		}
-	})
-}
-
-// A passing shortage turns into a permanent one while callers wait.
-func TestEndOfTimeEndsEveryWait(t *testing.T) {
-	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
-		layout := narrow()
-		layout.DeltaBits = 17 // ends at delta 131,071
-		store := &fakeassigner.Assigner{OnAssign: fenced(5), OnRenew: func(context.Context, *assigner.Grant, int64, int64) error {
-			return errors.New("store is down")
-		}}
-		g := inBubble(t, cached.Config{Layout: layout, Assigner: store, OnEmpty: policy})
-		usedUp(t, g)
-		ctx, cancel := context.WithTimeout(t.Context(), 48*time.Hour)
-		defer cancel()
-		before := g.Stats().RejectedTakes
-		if id, err := g.NextContext(ctx); id != 0 || !errors.Is(err, cached.ErrTimeExhausted) || g.Stats().RejectedTakes != before+1 {
-			t.Errorf("NextContext = %d, %v, want ErrTimeExhausted, and a rejected take", id, err)
-		}
-		time.Sleep(time.Hour) // the generator checks for blocks that are stale
 	})
 }

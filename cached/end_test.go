@@ -109,23 +109,6 @@ func anyWorker(number int64) fakeassigner.AssignFunc {
 	}
 }
 
-// The block that a lane has reserved is in use, even if the lane has issued a single ID of it.
-func TestReleaseCountsTheBlockOfALane(t *testing.T) {
-	used := int64(-1)
-	store := &fakeassigner.Assigner{OnAssign: fenced(1000), OnRelease: func(_ context.Context, _ assigner.Grant, last int64) error {
-		used = last
-		return nil
-	}}
-	g := open(t, cached.Config{Assigner: store})
-	first, second := g.Lane(), g.Lane()
-	laneNext(t, first)
-	want := parse(t, g, laneNext(t, second)).Delta
-	testkit.Must(t, g.Close())
-	if used != want {
-		t.Errorf("the release tells delta %d, want %d", used, want)
-	}
-}
-
 // Takers go on in later blocks while Close drops the blocks of a large ring one by one: with single
 // IDs, with whole blocks between two steps of Close, and with lanes that drop their block for the
 // next one.

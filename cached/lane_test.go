@@ -80,23 +80,3 @@ func TestLaneEndsWithInvalidateAndClose(t *testing.T) {
 		})
 	}
 }
-
-// A renewal stores the oldest delta of which the ring or a lane may still issue an ID.
-func TestOldestDeltaBeginsAfterTheStaleOnes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &fakeassigner.Assigner{Within: 9 * time.Second, OnAssign: func(ctx context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
-			return fenced(1000)(ctx, 0, d)
-		}}
-		g := inBubble(t, cached.Config{MaxStaleness: 8 * time.Second, Assigner: store})
-		lane := g.Lane()
-		began := parse(t, g, laneNext(t, lane)).Delta - 1
-		time.Sleep(9*time.Second + time.Millisecond)
-		// The last check was after 8 s, which drops the deltas that are 6 s old or more.
-		if got := store.Oldest.Load(); got != began+3 {
-			t.Errorf("oldest delta %d, want %d", got, began+3)
-		}
-		if f := parse(t, g, laneNext(t, lane)); f.Delta < began+3 {
-			t.Errorf("the lane issues %v, want delta %d or later", f, began+3)
-		}
-	})
-}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 )
@@ -87,24 +86,6 @@ func TestFenceIsRaisedBeforeItIsReached(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestLargeRingDoesNotRaiseTheFence: the grant of an idle generator reaches two windows ahead of
-// the clock, and its ring no further.
-func TestLargeRingDoesNotRaiseTheFence(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := inBubble(t, cached.Config{BoostPower: 8,
-			Assigner: assigner.Leased(fileassigner.LeaseStore(t.TempDir(), fileassigner.Config{}), assigner.LeaseConfig{AllowUndurable: true, Window: 30 * time.Second})})
-		for range 60 {
-			time.Sleep(time.Minute)
-			synctest.Wait()
-			next(t, g)
-			const windows = 2 * 30 * time.Second
-			if s := g.Stats(); s.Window > windows || s.Ahead > windows || s.Window <= 0 {
-				t.Fatalf("the window is %v, the ring %v ahead, want %v at most", s.Window, s.Ahead, windows)
-			}
-		}
-	})
 }
 
 // The blocks that New puts do not count as use, which takes three units of ID time a second here.

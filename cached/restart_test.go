@@ -3,7 +3,6 @@ package cached_test
 import (
 	"context"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
@@ -79,64 +77,6 @@ func TestNewWaitsForMaxAheadWithUnfencedReusedWorkerID(t *testing.T) {
 			}
 			if id, err := g.Next(); err != nil || id <= last {
 				t.Errorf("MaxAhead %v: Next = %d, %v, want an ID above %d", ahead, id, err, last)
-			}
-		})
-	}
-}
-
-// A generator that has issued IDs does not stop for MaxAhead: it skips the deltas that an earlier
-// process with the same worker ID may have used.
-func TestUnfencedWorkerIDAfterInvalidateBeginsMaxAheadAhead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		store := &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: worker(), First: 1, Last: assigner.Unlimited, Reusable: true}, nil
-		}}
-		g := inBubble(t, cached.Config{Assigner: store, MaxAhead: 10 * time.Second})
-		before := next(t, g)
-		time.Sleep(time.Minute)
-		g.Invalidate()
-		synctest.Wait()
-		if _, err := g.Next(); !errors.Is(err, cached.ErrTooFarAhead) {
-			t.Errorf("Next = %v, want ErrTooFarAhead", err)
-		}
-		var id int64
-		var err error
-		if d := gentest.Elapsed(func() { id, err = g.NextContext(t.Context()) }); d != time.Second {
-			t.Errorf("NextContext took %v, want the rest of the unit", d)
-		}
-		if f := gentest.Parse(t, g, id, err); f.WorkerID != before.WorkerID+1 || f.Delta != bubbleStart+10+60+11 {
-			t.Errorf("ID %v, want the next worker ID and a delta that its last holder cannot have reached", f)
-		}
-	})
-}
-
-// TestFailoverRepeatsNoID issues the IDs of a full ring and loses the store. The copy that replaces
-// the store is older: only a generator with a small ring had used it. Its quarantine must cover the
-// large ring all the same.
-func TestFailoverRepeatsNoID(t *testing.T) {
-	for _, boost := range []int{3, 8} {
-		synctest.Test(t, func(t *testing.T) {
-			on := func(dir string, boost int) cached.Config {
-				return cached.Config{Layout: narrow(), Epoch: bubbleEpoch(), BoostPower: boost,
-					Assigner: assigner.Leased(fileassigner.LeaseStore(dir, fileassigner.Config{}), assigner.LeaseConfig{AllowUndurable: true})}
-			}
-			primary, standby := t.TempDir(), t.TempDir()
-			testkit.Must(t, errors.Join(open(t, on(primary, 1)).Close(), os.CopyFS(standby, os.DirFS(primary))))
-			lost := open(t, on(primary, boost))
-			synctest.Wait()
-			used := make(map[int64]bool)
-			for _, id := range drain(t, lost) {
-				used[id] = true
-			}
-			next, err := cached.NewContext(t.Context(), on(standby, 1))
-			testkit.Close(t, next, err)
-			for range 2000 { // 33 minutes at the pace of the clock
-				time.Sleep(time.Second)
-				for _, id := range take(t, next, 16) {
-					if used[id] {
-						t.Fatalf("%v is issued twice", parse(t, next, id))
-					}
-				}
 			}
 		})
 	}

@@ -1,14 +1,11 @@
 package cached_test
 
 import (
-	"context"
 	"math/bits"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
@@ -85,57 +82,4 @@ func TestBlockIsDroppedOnceItIsStale(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A generator that has dropped a block goes on from the clock.
-func TestClockIsFollowedOnceABlockIsStale(t *testing.T) {
-	for name, row := range map[string]struct {
-		assign  fakeassigner.AssignFunc
-		taken   int
-		last    []int64 // LastDelta less bubbleStart after each second
-		retired int64
-	}{
-		"nothing taken":           {fresh, 0, []int64{2, 2, 2, 5}, 16},
-		"a block but for an ID":   {fresh, 15, []int64{2, 2, 2, 5}, 1},
-		"all of the grant":        {fenced(2), 32, []int64{2, 2, 2, 2, 5}, 0},
-		"all of it but for an ID": {fenced(2), 31, []int64{2, 2, 2, 2, 5}, 1},
-	} {
-		testkit.Bubble(t, name, func(t *testing.T) {
-			var limit atomic.Int64
-			store := &fakeassigner.Assigner{OnAssign: row.assign, OnRenew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
-				g.Last = max(g.Last, min(want, limit.Load()))
-				return nil
-			}}
-			g := inBubble(t, cached.Config{Assigner: store, BoostPower: 1, MaxStaleness: 4 * time.Second})
-			take(t, g, row.taken)
-			for second, want := range row.last {
-				time.Sleep(time.Second)
-				synctest.Wait()
-				if got := g.Stats().LastDelta - bubbleStart; got != want {
-					t.Errorf("after %d s: LastDelta %d, want %d", second+1, got, want)
-				}
-			}
-			limit.Store(1 << 27)
-			for range 40 {
-				if _, err := g.NextContext(t.Context()); err != nil {
-					t.Fatal(err)
-				}
-				synctest.Wait()
-			}
-			if got := g.Stats().Retired; got != row.retired {
-				t.Errorf("Retired %d, want %d: a block of 16 IDs gives up none", got, row.retired)
-			}
-		})
-	}
-}
-
-func TestDefaultMaxStalenessIsTwoSecondsInShortUnits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := inBubble(t, cached.Config{Layout: bitsalloc.Layout{DeltaBits: 41, WorkerBits: 17, SequenceBits: 4, Unit: time.Millisecond}})
-		time.Sleep(time.Second)
-		synctest.Wait()
-		if n := g.Stats().Retired; n != 0 {
-			t.Errorf("%d IDs were dropped within a second", n)
-		}
-	})
 }

@@ -21,32 +21,6 @@ func openCarried(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {
 
 var units = []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute}
 
-func TestStepBackIsNoticedWithinAMillisecond(t *testing.T) {
-	for _, unit := range units {
-		for _, after := range []time.Duration{0, 1, time.Millisecond - 1} { // of the last reading
-			synctest.Test(t, func(t *testing.T) {
-				var by atomic.Int64
-				g := openCarried(t, defaultgen.Config{Layout: wideIn(unit), Now: gentest.Skewed(&by)})
-				last := next(t, g)
-				time.Sleep(after)
-				by.Add(int64(-time.Hour))
-				for stepped := time.Now(); time.Since(stepped) < time.Millisecond; time.Sleep(50 * time.Microsecond) {
-					id, err := g.Next()
-					if err != nil {
-						break
-					}
-					if id <= last.ID {
-						t.Fatalf("ID %d after %v", id, last)
-					}
-					last = parse(t, g, id)
-				}
-				_, err := g.Next()
-				checkBack(t, err, last.Time.Sub(time.Now().Add(-time.Hour)))
-			})
-		}
-	}
-}
-
 // wideIn has so many IDs in a unit that tests do not use them up.
 func wideIn(unit time.Duration) bitsalloc.Layout {
 	return bitsalloc.Layout{DeltaBits: 40, WorkerBits: 3, SequenceBits: 20, Unit: unit}

@@ -2,7 +2,6 @@ package defaultgen_test
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,7 +11,6 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
-	"github.com/uidring/uidring/internal/test/gentest"
 )
 
 // heartbeat is the time between two renewals when nothing else calls for one, and minute is longer.
@@ -26,53 +24,6 @@ func losing() *fakeassigner.Assigner {
 			return assigner.Grant{WorkerID: 1001 - int64(nth), First: 1, Last: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
 		},
 		OnRenew: func(context.Context, *assigner.Grant, int64, int64) error { return assigner.ErrWorkerRowLost },
-	}
-}
-
-// From the half of the grant on, the generator asks for more, once, and beyond the grant at once.
-func TestGrantIsExtendedFromItsHalfOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var by atomic.Int64
-		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100), OnRenew: fakeassigner.Raise}
-		g := open(t, defaultgen.Config{Assigner: store, Now: gentest.Skewed(&by)})
-		limit := g.Stats().LastGranted
-		for _, ahead := range []time.Duration{40 * time.Second, 60 * time.Second} {
-			by.Store(int64(ahead))
-			fill(t, g, 3)
-			synctest.Wait()
-			if got, want := g.Stats().LastGranted > limit, ahead > 50*time.Second; got != want || want && store.Renewals.Load() != 1 {
-				t.Errorf("%v ahead: limit %d after %d, %d renewals", ahead, g.Stats().LastGranted, limit, store.Renewals.Load())
-			}
-		}
-		by.Store(int64(time.Hour))
-		if d := gentest.Elapsed(func() { wait(t, g) }); d != 0 {
-			t.Errorf("NextContext beyond the grant took %v", d)
-		}
-	})
-}
-
-// A worker that is lost leaves the rest of its unit unused. Callers that wait must not hear of a
-// clock that went back, since it did not.
-func TestLossIsNoStepBackOfTheClock(t *testing.T) {
-	for _, bits := range []uint8{4, 0} { // a unit that is used up, and no sequence field
-		synctest.Test(t, func(t *testing.T) {
-			store := losing()
-			store.OnAssign = func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-				return assigner.Grant{WorkerID: 4, First: 1, Last: assigner.Unlimited, Reusable: true}, nil
-			}
-			layout := narrow(minute)
-			layout.SequenceBits = bits
-			g := open(t, defaultgen.Config{Assigner: store, Layout: layout})
-			var last bitsalloc.Fields
-			for range 1 << bits { // the whole unit
-				last = wait(t, g)
-			}
-			time.Sleep(50 * time.Second) // within the unit
-			if _, err := g.Next(); !errors.Is(err, defaultgen.ErrSequenceExhausted) || store.Assigns.Load() < 2 {
-				t.Errorf("Next after a loss: %v, want ErrSequenceExhausted", err)
-			}
-			checkAt(t, wait(t, g), last.Delta+1, 0)
-		})
 	}
 }
 

@@ -98,18 +98,6 @@ func TestWorkerThatStartsAheadOfTheClock(t *testing.T) {
 	}
 }
 
-// The last unit of the grant is within it.
-func TestGoOnStaysInTheLastUnitOfTheGrant(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var by atomic.Int64
-		g := open(t, defaultgen.Config{OnClockBack: defaultgen.GoOn, Assigner: &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(3)}, Now: gentest.Skewed(&by)})
-		by.Store(int64(2 * time.Second))
-		first := next(t, g)
-		by.Store(int64(-time.Hour))
-		checkAt(t, next(t, g), first.Delta, first.Sequence+1)
-	})
-}
-
 // The clock is read once to see that the unit is used up, and once to see how long to wait. When a
 // unit begins in between, that one must not be slept through.
 func TestNextContextSkipsNoUnitThatBeginsWhileItLooks(t *testing.T) {
@@ -136,16 +124,6 @@ func TestNextContextSkipsNoUnitThatBeginsWhileItLooks(t *testing.T) {
 	}
 }
 
-func TestStatsTellThePosition(t *testing.T) {
-	g, clock := onFakeClock(t, defaultgen.Config{})
-	before := g.Stats()
-	fill(t, g, 16)
-	clock.move(250 * time.Millisecond)
-	if s := g.Stats(); before.LastDelta != 0 || s.LastDelta != 1000 || s.Ahead != -250*time.Millisecond {
-		t.Errorf("Stats: %+v, then %+v, want delta 0, then 1000, 250ms behind", before, s)
-	}
-}
-
 // Without a reading of the clock, too, Next issues all IDs of a unit.
 func TestNextIssuesEachIDOfAUnit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -161,37 +139,6 @@ func TestNextIssuesEachIDOfAUnit(t *testing.T) {
 		// an ID.
 		if next, _ := g.Add(0); next != first.ID+17 {
 			t.Errorf("after 17 takes the unit is at its ID %d", next-first.ID)
-		}
-	})
-}
-
-func TestFillGoesOnInTheNextUnit(t *testing.T) {
-	cfg := complete(defaultgen.Config{})
-	units := time.Duration(1000)
-	cfg.Now = func() time.Time {
-		units++
-		return cfg.Epoch.Add(units * time.Second)
-	}
-	g := open(t, cfg)
-	if first, last := parse(t, g, fill(t, g, 20)[0]), next(t, g); last.Delta != first.Delta+2 {
-		t.Errorf("20 IDs from %v on, then %v, want those of a unit and 4 of the next one", first, last)
-	}
-}
-
-// A renewal tells the store the unit in use, even if it is ahead of the clock.
-func TestRenewalTellsTheUnitInUse(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var by, told atomic.Int64
-		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(10_000), OnRenew: func(_ context.Context, _ *assigner.Grant, used, _ int64) error {
-			told.Store(used)
-			return nil
-		}}
-		g := open(t, defaultgen.Config{Assigner: store, OnClockBack: defaultgen.GoOn, Now: gentest.Skewed(&by)})
-		f := next(t, g)
-		by.Store(int64(-time.Hour))
-		time.Sleep(minute)
-		if told.Load() < f.Delta { // it has moved the idle generator on first
-			t.Errorf("the renewal told unit %d, want %d at least", told.Load(), f.Delta)
 		}
 	})
 }

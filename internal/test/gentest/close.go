@@ -32,6 +32,13 @@ func (s *suite) closed(t *testing.T) {
 		}
 		f = Parse(t, g, id, err)
 	}
+	for _, n := range []int{0, -1} {
+		first, got, err := g.Reserve(n)
+		firstWaits, gotWaits, errWaits := g.ReserveContext(t.Context(), n)
+		if first != 0 || got != 0 || err != nil || firstWaits != 0 || gotWaits != 0 || errWaits != nil {
+			t.Errorf("Reserve(%d) = %d, %d, %v, and waiting %d, %d, %v, want zeros", n, first, got, err, firstWaits, gotWaits, errWaits)
+		}
+	}
 	worker, last := g.WorkerID(), s.Stats(g).LastDelta
 	testkit.Must(t, g.Close())
 	for _, step := range []time.Duration{0, time.Second, -time.Hour, 1 << 60} {
