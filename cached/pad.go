@@ -80,10 +80,10 @@ func (g *Generator) pass(inline bool) (blocks int, err error) {
 	return blocks, err
 }
 
-// put puts blocks while slots are free and the grant reaches, and returns their number. inline means
-// that it puts a single block, and only into an empty ring: otherwise another caller was faster. put
-// returns the error that made it leave a slot free, but none for a grant that is too short to fill
-// the ring: takers see it when the ring is empty.
+// put puts blocks while slots are free and the grant reaches, and returns their number. If inline
+// is true, it puts a single block, and only into an empty ring: otherwise another caller was
+// faster. It returns the error that made it leave a slot free, but none for a grant that is too
+// short to fill the ring: takers see it when the ring is empty.
 func (g *Generator) put(inline bool) (blocks int, err error) {
 	g.running.Lock()
 	defer g.running.Unlock()

@@ -547,8 +547,8 @@ func TestNewWithASourceThatFails(t *testing.T) {
 // hangs is a call of a source that does not answer.
 func hangs(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 
-// Close wakes callers that wait, and waits for a call of the source. Its error counts as none of the
-// source, and its range is dropped.
+// Close wakes callers that wait, and waits for a call of the source. Its error counts as none of
+// the source, and its range is dropped.
 func TestCloseDuringACallOfTheSource(t *testing.T) {
 	for name, fails := range map[string]bool{"fails": true, "returns a range": false} {
 		for policyName, policy := range policies {

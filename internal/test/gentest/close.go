@@ -104,9 +104,9 @@ func (s *suite) closeWakes(t *testing.T) {
 	}
 }
 
-// closeUnderLoad has callers that race with Close, in many units a millisecond if the package allows
-// it. They get good IDs or ErrClosed, no ID after Close has returned, and none above the delta of
-// the release.
+// closeUnderLoad has callers that race with Close, in many units a millisecond if the package
+// allows it. They get good IDs or ErrClosed, no ID after Close has returned, and none above the
+// delta of the release.
 func (s *suite) closeUnderLoad(t *testing.T) {
 	layout := bitsalloc.Layout{DeltaBits: 50, WorkerBits: 10, SequenceBits: 3, Unit: time.Millisecond}
 	for range testkit.Scaled(60) {
