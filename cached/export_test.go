@@ -1,6 +1,7 @@
 package cached
 
 import (
+	"context"
 	"testing/synctest"
 )
 
@@ -19,6 +20,9 @@ func (g *Generator) BeginBlock() {
 	g.ring.Peek()
 	g.wake = wake
 }
+
+// Refill is the rest of a Next that stalled after it had found the ring empty.
+func (g *Generator) Refill() error { return g.path.Refill(context.Background()) }
 
 // Used returns the delta of the newest block as the keeper of the worker ID learns it.
 func (g *Generator) Used() int64 {

@@ -38,6 +38,18 @@ func TestPaddingFactorDecidesWhenToPad(t *testing.T) {
 	}
 }
 
+// A caller that has found the ring empty tries again if another caller has put a block meanwhile.
+func TestCallerDoesNotPadARingThatIsNotEmpty(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		g := inBubble(t, cached.Config{OnEmpty: policy, MaxStaleness: -1})
+		take(t, g, 3*16+1) // three slots are free
+		before := g.Stats()
+		if err := g.Refill(); err != nil || g.Stats() != before {
+			t.Errorf("%v, %+v after %+v, want no change", err, g.Stats(), before)
+		}
+	})
+}
+
 // A caller that finds the ring empty wakes the padding goroutine, since the taker that should have
 // done so may be held up.
 func TestEmptyRingIsPaddedBesideATakerThatIsHeldUp(t *testing.T) {
