@@ -1,31 +1,16 @@
 package defaultgen_test
 
 import (
-	"context"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/gentest"
 )
-
-// heartbeat is the time between two renewals when nothing else calls for one, and minute is longer.
-const heartbeat, minute = 45 * time.Second, time.Minute
-
-// losing is a store whose leases are lost at the first renewal. It gives the worker IDs from 1,000
-// down: a smaller worker ID makes it hard to keep IDs increasing.
-func losing() *fakeassigner.Assigner {
-	return &fakeassigner.Assigner{
-		OnAssign: func(_ context.Context, nth int, _ assigner.Domain) (assigner.Grant, error) {
-			return assigner.Grant{WorkerID: 1001 - int64(nth), First: 1, Last: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
-		},
-		OnRenew: func(context.Context, *assigner.Grant, int64, int64) error { return assigner.ErrWorkerRowLost },
-	}
-}
 
 // A renewal moves an idle generator on to the unit before the clock's, never back, and not again to
 // a unit of which it has issued IDs. Readings beyond the grant or the layout do not count.
@@ -36,8 +21,7 @@ func TestRenewalMovesAnIdleGeneratorOn(t *testing.T) {
 			epoch := time.Now()
 			store := &fakeassigner.Assigner{Within: 10 * time.Second, OnAssign: fakeassigner.Fenced(1000)}
 			g := open(t, defaultgen.Config{Epoch: epoch, Layout: bitsalloc.Layout{DeltaBits: bits, WorkerBits: 10, SequenceBits: 4, Unit: time.Second},
-				Now:      func() time.Time { return time.Now().Add(time.Duration(off.Load())) },
-				Assigner: store})
+				Now: gentest.Skewed(&off), Assigner: store})
 			for _, step := range []struct {
 				off  time.Duration
 				want int64

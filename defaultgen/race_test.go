@@ -14,6 +14,20 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
+// heartbeat is the time between two renewals when nothing else calls for one.
+const heartbeat = 45 * time.Second
+
+// losing is a store whose leases are lost at the first renewal. It gives the worker IDs from 1,000
+// down: a smaller worker ID makes it hard to keep IDs increasing.
+func losing() *fakeassigner.Assigner {
+	return &fakeassigner.Assigner{
+		OnAssign: func(_ context.Context, nth int, _ assigner.Domain) (assigner.Grant, error) {
+			return assigner.Grant{WorkerID: 1001 - int64(nth), First: 1, Last: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
+		},
+		OnRenew: func(context.Context, *assigner.Grant, int64, int64) error { return assigner.ErrWorkerRowLost },
+	}
+}
+
 // A caller has loaded the unit and the grant, and is held up while it reads the clock. Meanwhile
 // another caller enters a unit, or the lease changes.
 func TestCallerThatIsHeldUpWhileItReadsTheClock(t *testing.T) {
