@@ -12,6 +12,28 @@ import (
 	"github.com/uidring/uidring/internal/test/gentest"
 )
 
+// From the half of the grant on, the generator asks for more, once, and beyond the grant at once.
+func TestGrantIsExtendedFromItsHalfOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var by atomic.Int64
+		store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(100), OnRenew: fakeassigner.Raise}
+		g := open(t, defaultgen.Config{Assigner: store, Now: gentest.Skewed(&by)})
+		limit := g.Stats().LastGranted
+		for _, ahead := range []time.Duration{40 * time.Second, 60 * time.Second} {
+			by.Store(int64(ahead))
+			fill(t, g, 3)
+			synctest.Wait()
+			if got, want := g.Stats().LastGranted > limit, ahead > 50*time.Second; got != want || want && store.Renewals.Load() != 1 {
+				t.Errorf("%v ahead: limit %d after %d, %d renewals", ahead, g.Stats().LastGranted, limit, store.Renewals.Load())
+			}
+		}
+		by.Store(int64(time.Hour))
+		if d := gentest.Elapsed(func() { wait(t, g) }); d != 0 {
+			t.Errorf("NextContext beyond the grant took %v", d)
+		}
+	})
+}
+
 // A renewal moves an idle generator on to the unit before the clock's, never back, and not again to
 // a unit of which it has issued IDs. Readings beyond the grant or the layout do not count.
 func TestRenewalMovesAnIdleGeneratorOn(t *testing.T) {
