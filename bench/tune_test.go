@@ -35,7 +35,7 @@ func TestTuneRecommendsOnlyMeasuredDifferences(t *testing.T) {
 		{"errors outweigh slow calls", []*setting{lap(3, slow, slow), lap(5, slow, []float64{1, 1, 1}), lap(8, zero, slow)}, "BoostPower 8, PaddingFactor 50: rejected takes"},
 		{"errors in a lap", []*setting{lap(3, slow, slow), lap(5, []float64{0, 0, 7}, slow), lap(8, zero, slow)}, "BoostPower 8, PaddingFactor 50: rejected takes"},
 		{"busy", []*setting{lap(3, zero, slow)}, "Other programs used the machine: laps at full speed had 0.5 of 2 CPUs. Differences are harder to see.\nKeep"},
-		{"too narrow", []*setting{lap(3, zero, slow)}, "Choose more sequence bits: 300,000 IDs a 1s are 36.6 times 2^13, so"},
+		{"too narrow", []*setting{lap(3, zero, slow)}, "Choose more sequence bits: 300,000 IDs in each unit (1s) are 36.6 times 2^13, so"},
 	} {
 		tune := &tuning{rate: 1000, burst: burst{1, 1}, layout: bitsalloc.Default(), settings: tt.settings}
 		switch tt.name {

@@ -210,7 +210,7 @@ func (t *tuning) busy() string {
 func (t *tuning) advice() string {
 	text := t.busy()
 	if perUnit := float64(t.rate) * t.layout.Unit.Seconds(); perUnit > float64(int64(1)<<t.layout.SequenceBits) {
-		text += fmt.Sprintf("Choose more sequence bits: %s IDs a %v are %.1f times 2^%d, so ID time runs away from the clock with any ring.\n",
+		text += fmt.Sprintf("Choose more sequence bits: %s IDs in each unit (%v) are %.1f times 2^%d, so ID time runs away from the clock with any ring.\n",
 			report.Comma(int64(perUnit)), t.layout.Unit, perUnit/float64(int64(1)<<t.layout.SequenceBits), t.layout.SequenceBits)
 	}
 	best, reason := t.recommend()

@@ -212,7 +212,7 @@ func TestLogRecords(t *testing.T) {
 			records[i] = regexp.MustCompile(`ahead=\d+h\d+m0s`).ReplaceAllString(records[i], "ahead=(hours)")
 		}
 		same(t, records, strings.Split(`level=INFO msg="worker ID assigned" library=uidring worker=1 datacenter=0 guarantee=fresh layout=28/0/30/5@1s ends=2034-07-04
-level=WARN msg="worker ID: call to the store failed" worker=1 error="connection refused"
+level=WARN msg="worker ID: call to the store failed" worker=1 error="connection refused" last_answer=2000-01-01T00:00:00Z
 level=INFO msg="worker ID: the store answers again" worker=1
 level=ERROR msg="panic in Trace.LeaseKept" panic="a mistake" stack="(of a goroutine)"
 level=ERROR msg="worker ID lost" worker=1 error="assigner: worker row lost: taken over by \"b\""
@@ -292,7 +292,7 @@ func TestOutageIsLogged(t *testing.T) {
 		r.ahead.Store(60)
 		log.Read()
 		time.Sleep(40 * time.Second)
-		same(t, log.Read(), `level=WARN msg="worker ID: call to the store failed" worker=1 error="connection refused" ids_for=30s ids_until=2000-01-01T00:01:15Z`)
+		same(t, log.Read(), `level=WARN msg="worker ID: call to the store failed" worker=1 error="connection refused" last_answer=2000-01-01T00:00:00Z ids_for=30s ids_until=2000-01-01T00:01:15Z`)
 		r.ahead.Store(r.Current().Last)
 		time.Sleep(time.Minute)
 		down.Store(false)

@@ -11,11 +11,12 @@ import (
 // A report remembers the records that the log has, so that each comes once. Only the goroutine, and
 // Start before it, use it.
 type report struct {
-	leftOut bool  // the Layout was left out
-	failure error // the kind of the failure logged last: errOutage, or of kindOf; nil after a success
-	short   bool  // callers get no IDs
-	ends    bool  // the layout ends within a year
-	leads   bool  // ID time runs ahead
+	leftOut bool      // the Layout was left out
+	failure error     // the kind of the failure logged last: errOutage, or of kindOf; nil after a success
+	short   bool      // callers get no IDs
+	answer  time.Time // time of the last call to the store without an error
+	ends    bool      // the layout ends within a year
+	leads   bool      // ID time runs ahead
 }
 
 // Kinds of failures beside the errors of package assigner.
@@ -52,7 +53,7 @@ func (k *Keeper) succeeded(kept bool) {
 			generator.Report(k.Logger, "LeaseKept", k.Trace.LeaseKept, assigner.LeaseInfo{Grant: grant})
 		}
 	}
-	k.delay, k.report.failure, k.report.short = 0, nil, false
+	k.delay, k.report.failure, k.report.short, k.report.answer = 0, nil, false, time.Now()
 }
 
 // failed reports a call to the store that failed, and logs the first one of an outage.
@@ -60,7 +61,7 @@ func (k *Keeper) failed(err error) {
 	k.Failures.Add(1)
 	state := k.Latest()
 	if k.report.differs(errOutage) {
-		record := []any{"worker", state.WorkerID, "error", err}
+		record := []any{"worker", state.WorkerID, "error", err, "last_answer", k.report.answer.UTC().Format(time.RFC3339)}
 		if state.Fenced() {
 			_, lasts := k.Window()
 			record = append(record, "ids_for", lasts.Truncate(time.Second).String(), "ids_until", time.Now().Add(lasts).UTC().Format(time.RFC3339))
