@@ -11,9 +11,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
-	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
-	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // brokenEnv is set in the process that runs TestBroken.
@@ -55,51 +53,15 @@ func TestSuitesPassWithoutAFault(t *testing.T) {
 	})
 }
 
-// A decorator embeds the leases of an assigner, and changes nothing.
-type decorator struct{ assigner.Assigner }
-
-func (d decorator) Assign(ctx context.Context, domain assigner.Domain) (assigner.Lease, error) {
-	l, err := d.Assigner.Assign(ctx, domain)
-	if err != nil {
-		return nil, err
-	}
-	return struct{ assigner.Lease }{l}, nil
-}
-
-// Decorators that only embed a store and a lease keep all that generators and operators use.
-func TestDecoratorsKeepEverything(t *testing.T) {
+func TestLeasesConform(t *testing.T) {
 	t.Parallel()
-	decorated := func(f assignertest.StoreFixture) assignertest.StoreFixture {
-		handle, other := f.Handle, f.Other
-		f.Handle = func() leasestore.Store { return struct{ leasestore.Store }{handle()} }
-		f.Other = func(name string) leasestore.Store { return struct{ leasestore.Store }{other(name)} }
-		return f
-	}
-	t.Run("RunStore", func(t *testing.T) {
-		assignertest.RunStore(t, func(*testing.T) assignertest.StoreFixture { return decorated(storeFixture("none")) })
+	assignertest.Run(t, func(*testing.T) assignertest.AssignerFixture {
+		store := storeFixture("none").Handle()
+		return assignertest.AssignerFixture{
+			Assigner:  func(string) assigner.Assigner { return assigner.Leased(store, assigner.LeaseConfig{}) },
+			Guarantee: assigner.GuaranteeFenced, Reusable: true,
+		}
 	})
-	t.Run("Run", func(t *testing.T) {
-		assignertest.Run(t, func(*testing.T) assignertest.AssignerFixture {
-			f := decorated(storeFixture("none"))
-			return assignertest.AssignerFixture{
-				Assigner:  func(string) assigner.Assigner { return decorator{assigner.Leased(f.Handle(), assigner.LeaseConfig{})} },
-				Guarantee: assigner.GuaranteeFenced, Reusable: true,
-			}
-		})
-	})
-	s := decorated(storeFixture("none")).Handle()
-	l, err := decorator{assigner.Leased(s, assigner.LeaseConfig{})}.Assign(t.Context(), assignertest.Domain())
-	testkit.Must(t, err)
-	g := l.Grant()
-	if _, err := l.Renew(t.Context(), assigner.Use{Used: g.First, Want: g.Last + 1, Oldest: g.First + 1}); err != nil || g.Namespace != "mine" || g.RenewWithin == 0 {
-		t.Errorf("grant %+v, %v; want one of namespace mine with a time to renew", g, err)
-	}
-	row, errRow := s.Load(t.Context(), g.WorkerID)
-	created, errCreate := s.CreateFree(t.Context(), []leasestore.Row{row}, 0)
-	all, errAll := s.Namespaces(t.Context())
-	if err := errors.Join(errRow, errCreate, errAll); err != nil || !created || row.Oldest != g.First+1 || all["mine"].Version == 0 {
-		t.Errorf("row %+v, created %v, namespaces %+v, %v; want Oldest %d, true and mine", row, created, all, err, g.First+1)
-	}
 }
 
 // faults names for each fault a case that must fail.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // leaseCases are cases with leases: the calls of the store that a lease makes, in their order.
@@ -70,7 +71,9 @@ func nextHolders(t *testing.T, n namespace) {
 		t.Fatal("the row of a lease has changed")
 	}
 	third := assign(t, n.leased("third"))
-	wantAbove(t, second.Grant(), third.Grant())
+	if from, to := second.Grant(), third.Grant(); to.WorkerID != from.WorkerID || to.First <= from.Last {
+		t.Errorf("grant %+v after %+v, want the same worker and deltas above its limit", to, from)
+	}
 	wantLost(t, second)
 	release(t, second)
 	wantRenewed(t, third)
@@ -89,15 +92,6 @@ func (n namespace) heldRow(t *testing.T, l assigner.Lease, owner string) leasest
 		t.Errorf("meta %+v does not say what the domain says: %+v", meta, d)
 	}
 	return row
-}
-
-// wantAbove checks that two leases have the same worker ID, and that the second starts above the
-// first.
-func wantAbove(t *testing.T, from, to assigner.Grant) {
-	t.Helper()
-	if to.WorkerID != from.WorkerID || to.First <= from.Last {
-		t.Errorf("grant %+v after %+v, want the same worker and deltas above its limit", to, from)
-	}
 }
 
 const (
@@ -149,16 +143,12 @@ func failsSoon(t *testing.T, what string, f func(context.Context) error) error {
 }
 
 // insist calls f until it succeeds, as a generator does: a connection that an outage has cut fails
-// once more. It ends the test if f does not succeed.
+// once more.
 func insist(t *testing.T, what string, f func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := bounded(t)
-	defer cancel()
-	err := f(ctx)
-	for err != nil && !errors.Is(err, assigner.ErrWorkerRowLost) && pause(ctx, 20*time.Millisecond) {
-		err = f(ctx)
-	}
-	if err != nil {
-		t.Fatalf("%s after the outage: %v", what, err)
-	}
+	testkit.Succeeds(t, what+" after the outage", func() error {
+		ctx, cancel := bounded(t)
+		defer cancel()
+		return f(ctx)
+	})
 }
