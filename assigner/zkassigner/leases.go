@@ -1,11 +1,15 @@
 package zkassigner
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -54,4 +58,192 @@ func (e *ensemble) Check(string) error {
 		errs = append(errs, fmt.Errorf("zkassigner: Root %q, allowed: a path such as /services/uidring", e.root))
 	}
 	return errors.Join(errs...)
+}
+
+// An ensemble is a tree of znodes as a [kvassigner.KV].
+type ensemble struct {
+	conn *zk.Conn
+	root string
+	acl  []zk.ACL
+}
+
+// String names the store in errors and log records, with the last server of the client.
+func (e *ensemble) String() string {
+	return "ZooKeeper at " + cmp.Or(e.conn.Server(), "no server yet") + ", znode " + e.root
+}
+
+var errNewSession = errors.New("the session ended between the confirmation of a read and the read")
+
+func (e *ensemble) path(key string) string { return e.root + "/" + strings.TrimSuffix(key, "/") }
+
+// Status implements [kvassigner.KV]. The leader sets the time of the write that confirms it.
+// The identity is the birth of the znode clock.
+func (e *ensemble) Status(ctx context.Context) (leasestore.Status, error) {
+	stat, err := e.confirm(ctx)
+	if err != nil {
+		return leasestore.Status{}, err
+	}
+	return leasestore.Status{
+		Now:      time.UnixMilli(stat.Mtime),
+		Identity: fmt.Sprintf("%.40s/clock created in transaction %x at %s", e.root, stat.Czxid, time.UnixMilli(stat.Ctime).UTC().Format(time.RFC3339Nano)),
+	}, nil
+}
+
+// confirm writes a znode. A majority has acknowledged the write, and the server of this session has
+// applied it and all writes before it. A sync would not do: it asks the leader, which may have been
+// cut off without noticing.
+func (e *ensemble) confirm(ctx context.Context) (*zk.Stat, error) {
+	for {
+		stat, err := do(ctx, func() (*zk.Stat, error) { return e.conn.Set(e.path("clock"), nil, -1) })
+		if !errors.Is(err, zk.ErrNoNode) {
+			return stat, err
+		}
+		if _, err := e.create(ctx, e.path("clock"), nil); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// confirmed calls read on the session of a confirmation. A session sees its own writes on whichever
+// server it is; the next session might be on a server that lags.
+func (e *ensemble) confirmed(ctx context.Context, read func() error) error {
+	var session int64
+	for confirmed := false; !confirmed; confirmed = e.conn.SessionID() == session {
+		session = e.conn.SessionID()
+		if _, err := e.confirm(ctx); err != nil {
+			return err
+		}
+	}
+	err := read()
+	if err == nil && e.conn.SessionID() != session {
+		err = errNewSession
+	}
+	return err
+}
+
+func (e *ensemble) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
+	err = e.confirmed(ctx, func() error {
+		value, revision, err = e.get(ctx, key)
+		return err
+	})
+	return value, revision, err
+}
+
+// get reads a znode without a confirmation.
+func (e *ensemble) get(ctx context.Context, key string) (value []byte, revision string, err error) {
+	type znode struct {
+		value []byte
+		stat  *zk.Stat
+	}
+	node, err := do(ctx, func() (n znode, err error) {
+		n.value, n.stat, err = e.conn.Get(e.path(key))
+		return n, err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	return node.value, strconv.Itoa(int(node.stat.Version)), nil
+}
+
+// Put implements [kvassigner.KV]. The revision is the version of the znode.
+func (e *ensemble) Put(ctx context.Context, key string, value []byte, revision string) (bool, error) {
+	if revision == "" {
+		if _, err := e.create(ctx, path.Dir(e.path(key)), nil); err != nil {
+			return false, err
+		}
+		return e.create(ctx, e.path(key), value)
+	}
+	version, err := strconv.ParseInt(revision, 10, 32)
+	if err != nil {
+		return false, err
+	}
+	_, err = do(ctx, func() (*zk.Stat, error) { return e.conn.Set(e.path(key), value, int32(version)) })
+	if errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNoNode) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// create reports whether it created a znode; its parents are created if necessary. The znode is
+// persistent: an ephemeral one would end with the session, and the fence with it, while its holder
+// may still issue IDs.
+func (e *ensemble) create(ctx context.Context, name string, value []byte) (bool, error) {
+	for {
+		_, err := do(ctx, func() (string, error) { return e.conn.Create(name, value, 0, e.acl) })
+		switch {
+		case errors.Is(err, zk.ErrNodeExists):
+			return false, nil
+		case !errors.Is(err, zk.ErrNoNode):
+			return err == nil, err
+		}
+		if _, err := e.create(ctx, path.Dir(name), nil); err != nil {
+			return false, err
+		}
+	}
+}
+
+func (e *ensemble) List(ctx context.Context, prefix string) (entries []kvassigner.Entry, err error) {
+	err = e.confirmed(ctx, func() error {
+		entries, err = e.list(ctx, prefix)
+		return err
+	})
+	return entries, err
+}
+
+// list reads the znodes below a prefix. A prefix with two slashes has folders, which have the rows.
+func (e *ensemble) list(ctx context.Context, prefix string) ([]kvassigner.Entry, error) {
+	keys, err := e.children(ctx, prefix)
+	if strings.Count(prefix, "/") == 2 {
+		folders := keys
+		keys = nil
+		for i := 0; i < len(folders) && err == nil; i++ {
+			var rows []string
+			rows, err = e.children(ctx, folders[i]+"/")
+			keys = append(keys, rows...)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return kvassigner.GetAll(ctx, keys, e.get)
+}
+
+// children returns the keys of the znodes in a folder.
+func (e *ensemble) children(ctx context.Context, folder string) ([]string, error) {
+	keys, err := do(ctx, func() ([]string, error) {
+		names, _, err := e.conn.Children(e.path(folder))
+		return names, err
+	})
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, nil
+	}
+	for i, name := range keys {
+		keys[i] = folder + name
+	}
+	return keys, err
+}
+
+// do calls f, which does not know contexts, and leaves it alone when the context ends.
+func do[T any](ctx context.Context, f func() (T, error)) (none T, err error) {
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	type answer struct {
+		value T
+		err   error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		value, err := f()
+		answers <- answer{value, err}
+	}()
+	select {
+	case a := <-answers:
+		return a.value, a.err
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
 }

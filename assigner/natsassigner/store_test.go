@@ -1,0 +1,277 @@
+package natsassigner_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/assigner/natsassigner"
+	"github.com/uidring/uidring/internal/test/faultconn"
+	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/internal/test/testserver"
+)
+
+const bucket = "uidring"
+
+var durable = natsassigner.Config{SyncAlways: true}
+
+// connect opens a client of one server that ends with the test.
+func connect(t *testing.T, server *testserver.Server, opts ...nats.Option) jetstream.JetStream {
+	t.Helper()
+	opts = append(opts, nats.MaxReconnects(-1), nats.ReconnectWait(20*time.Millisecond), nats.ReconnectJitter(0, 0),
+		nats.IgnoreDiscoveredServers(), nats.RetryOnFailedConnect(true), nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}))
+	conn, err := nats.Connect(server.DSN(), opts...)
+	testkit.Must(t, err)
+	t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	testkit.Must(t, err)
+	return js
+}
+
+// A hook opens the connections of a client.
+type hook stores.Dial
+
+// Dial implements nats.CustomDialer.
+func (h hook) Dial(network, addr string) (net.Conn, error) {
+	return h(context.Background(), network, addr)
+}
+
+// create makes the stream of the bucket, and waits for a leader.
+func create(t *testing.T, js jetstream.JetStream, cfg jetstream.StreamConfig) jetstream.Stream {
+	t.Helper()
+	var s jetstream.Stream
+	testkit.Succeeds(t, "a leader", func() (err error) {
+		s, err = js.CreateOrUpdateStream(t.Context(), cfg)
+		return err
+	})
+	return s
+}
+
+// namespaces returns a func that opens empty namespaces on some servers. dial opens the connections
+// of handles; nil: directly.
+func namespaces(t *testing.T, dial stores.Dial, servers ...*testserver.Server) func(t *testing.T) assignertest.StoreFixture {
+	admin := connect(t, servers[0])
+	create(t, admin, natsassigner.StreamConfig(bucket, len(servers)))
+	b := stores.Backend{
+		Servers: servers,
+		Dial:    dial,
+		Ready: func(t testing.TB, _ ...*testserver.Server) {
+			testkit.Succeeds(t, "the stream", func() error {
+				_, err := admin.Stream(t.Context(), "KV_"+bucket)
+				return err
+			})
+		},
+		Open: func(t *testing.T, server *testserver.Server, dial stores.Dial, namespace string) leasestore.Store {
+			s := natsassigner.LeaseStore(connect(t, server, nats.SetCustomDialer(hook(dial))), bucket, namespace, durable)
+			if len(servers) == 1 {
+				return replicated{s}
+			}
+			return s
+		},
+	}
+	return b.Namespaces()
+}
+
+// replicated takes a single server for a cluster, whose elections take ten seconds.
+type replicated struct{ leasestore.Store }
+
+func (s replicated) Status(ctx context.Context) (leasestore.Status, error) {
+	status, err := s.Store.Status(ctx)
+	status.Lossy = false
+	return status, err
+}
+
+// serve starts servers with an empty bucket, and returns one of them. With fewer than three servers
+// the store is lossy.
+func serve(t *testing.T, servers int) (*testserver.Server, jetstream.JetStream) {
+	t.Helper()
+	var server *testserver.Server
+	if servers == 1 {
+		server = testserver.NATS(t)
+	} else {
+		server = testserver.NATSCluster(t, servers)[0]
+	}
+	js := connect(t, server)
+	create(t, js, natsassigner.StreamConfig(bucket, servers))
+	return server, js
+}
+
+func TestFaultsOfASingleServer(t *testing.T) {
+	t.Parallel()
+	assignertest.RunFaults(t, namespaces(t, nil, testserver.NATS(t)))
+}
+
+// Handles are on the leader and on the followers. An outage cuts their connections, since the
+// servers would take ten seconds to elect another leader.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	wire := new(faultconn.Wire)
+	open := namespaces(t, wire.Dial, testserver.NATSCluster(t, 3)...)
+	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
+		f := open(t)
+		f.Down = func(*testing.T) (up func()) { return wire.Down() }
+		return f
+	})
+}
+
+func TestLeaderThatDiesForgetsNoFence(t *testing.T) {
+	t.Parallel()
+	servers := testserver.NATSCluster(t, 3)
+	info, err := create(t, connect(t, servers[0]), natsassigner.StreamConfig(bucket, 3)).Info(t.Context())
+	if err != nil || info.Cluster == nil || len(info.Cluster.Leader) != len("n0") {
+		t.Fatalf("stream %+v, %v; want a leader", info, err)
+	}
+	leader := int(info.Cluster.Leader[1] - '0')
+	s := natsassigner.LeaseStore(connect(t, servers[(leader+1)%3]), bucket, "orders", durable)
+	l := stores.Assign(t, s)
+	limit := l.Grant().Last
+	servers[leader].Kill9()
+	testkit.Succeeds(t, "a renewal", func() error { return stores.Extend(t.Context(), l, limit, limit+10) })
+	if row := stores.Load(t, s, l.Grant().WorkerID); row.Fence != l.Grant().Last || row.Fence < limit+10 {
+		t.Errorf("row %+v, want fence %d, above %d", row, l.Grant().Last, limit)
+	}
+}
+
+func TestExample(t *testing.T) {
+	server, _ := serve(t, 3)
+	t.Setenv("IDS_NATS", server.DSN())
+	testkit.Example(t, ExampleLeaseStore)
+}
+
+func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
+	server, js := serve(t, 1)
+	stores.Fail(t, natsassigner.LeaseStore(nil, "a.b", "a/b", durable), "js is required", `bucket "a.b"`, `namespace "a/b"`)
+	stores.Fail(t, natsassigner.LeaseStore(js, "", "orders", durable), `bucket ""`)
+	stores.Fail(t, natsassigner.LeaseStore(js, "missing", "orders", durable), "bucket not found", "bucket missing of NATS at "+server.DSN()+": ")
+}
+
+// A key that was deleted with the tools of NATS leaves a marker.
+func TestDeletedKeysAreCreatedAgain(t *testing.T) {
+	_, js := serve(t, 1)
+	s := natsassigner.LeaseStore(js, bucket, "orders", durable)
+	kv, err := js.KeyValue(t.Context(), bucket)
+	testkit.Must(t, err)
+	for _, remove := range []func() error{
+		func() error { return kv.Delete(t.Context(), "worker.orders.0000000000000000.007") },
+		func() error { return kv.Purge(t.Context(), "worker.orders.0000000000000000.007") },
+	} {
+		stores.Create(t, s, leasestore.Row{WorkerID: 7, Version: 1}, time.Hour)
+		testkit.Must(t, remove())
+		row, errLoad := s.Load(t.Context(), 7)
+		rows, errList := s.List(t.Context())
+		if err := errors.Join(errLoad, errList); err != nil || row != (leasestore.Row{}) || len(rows) > 0 {
+			t.Errorf("row %+v, rows %+v after a delete: %v", row, rows, err)
+		}
+	}
+	stores.Create(t, s, leasestore.Row{WorkerID: 7, Version: 1}, time.Hour)
+}
+
+// The documentation of the package has these permissions.
+func TestDocumentedPermissionsSuffice(t *testing.T) {
+	conf := t.TempDir() + "/conf"
+	text := fmt.Appendf(nil, `
+jetstream { store_dir: %q, sync_interval: always }
+authorization { users: [ { user: admin, password: "x" }, { user: ids, password: "x", permissions: {
+	publish: [ "$JS.API.STREAM.INFO.KV_uidring", "$JS.API.STREAM.MSG.GET.KV_uidring", "$KV.uidring.>" ]
+	subscribe: [ "_INBOX.>" ]
+} } ] }
+`, t.TempDir())
+	if err := os.WriteFile(conf, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := testserver.NATS(t, "-c", conf)
+	create(t, connect(t, server, nats.UserInfo("admin", "x")), natsassigner.StreamConfig(bucket, 1))
+	js := connect(t, server, nats.UserInfo("ids", "x"))
+	s := replicated{natsassigner.LeaseStore(js, bucket, "orders", durable)}
+	stores.RenewalTakes(t, s, 4, func() int64 { return int64(js.Conn().Stats().OutMsgs) }) // as documented
+}
+
+func TestStatusTellsTheFaultsOfABucket(t *testing.T) {
+	_, js := serve(t, 1)
+	for _, tt := range []struct {
+		want   string // "": durable
+		change func(*jetstream.StreamConfig)
+	}{
+		{"", func(*jetstream.StreamConfig) {}},
+		{"", func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject, c.MaxBytes = 64, 1<<20 }},
+		{"nats stream edit KV_b --no-allow-direct", func(c *jetstream.StreamConfig) { c.AllowDirect = true }},
+		{"storage is memory", func(c *jetstream.StreamConfig) { c.Storage = jetstream.MemoryStorage }},
+		{"persist_mode is async", func(c *jetstream.StreamConfig) { c.PersistMode = jetstream.AsyncPersistMode }},
+		{"max_age 1h0m0s deletes rows", func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }},
+		{"discard old", func(c *jetstream.StreamConfig) { c.Discard, c.MaxMsgs = jetstream.DiscardOld, 100 }},
+		{"discard old", func(c *jetstream.StreamConfig) { c.Discard, c.MaxBytes = jetstream.DiscardOld, 1<<20 }},
+		{"retention Interest", func(c *jetstream.StreamConfig) { c.Retention = jetstream.InterestPolicy }},
+		{"retention WorkQueue", func(c *jetstream.StreamConfig) { c.Retention = jetstream.WorkQueuePolicy }},
+		{"copy of another", func(c *jetstream.StreamConfig) { c.Sources = []*jetstream.StreamSource{{Name: "KV_" + bucket}} }},
+		{"copy of another", func(c *jetstream.StreamConfig) {
+			c.Mirror, c.Subjects, c.AllowRollup, c.Discard = &jetstream.StreamSource{Name: "KV_" + bucket}, nil, false, jetstream.DiscardOld
+		}},
+		{"no_ack", func(c *jetstream.StreamConfig) { c.NoAck = true }},
+	} {
+		cfg := natsassigner.StreamConfig("b", 1)
+		tt.change(&cfg)
+		if _, err := js.CreateStream(t.Context(), cfg); err != nil {
+			t.Errorf("create the stream with %s: %v", tt.want, err)
+			continue
+		}
+		got := stores.Status(t, natsassigner.LeaseStore(js, "b", "orders", durable))
+		if text := strings.Join(got.Faults, "; "); tt.want == "" && text != "" || !strings.Contains(text, tt.want) || len(got.Faults) > 1 || !got.Lossy {
+			t.Errorf("faults %q, lossy %v; want %q, lossy with one replica", got.Faults, got.Lossy, tt.want)
+		}
+		testkit.Must(t, js.DeleteStream(t.Context(), cfg.Name))
+	}
+}
+
+// A handle that was opened before must not read from a replica.
+func TestRenewNoticesDirectGets(t *testing.T) {
+	_, js := serve(t, 3)
+	s := natsassigner.LeaseStore(js, bucket, "orders", durable)
+	l := stores.Assign(t, s)
+	cfg := natsassigner.StreamConfig(bucket, 3)
+	for _, direct := range []bool{true, false} {
+		cfg.AllowDirect = direct
+		if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
+			t.Fatal(err)
+		}
+		limit := l.Grant().Last
+		if err := stores.Extend(t.Context(), l, limit, limit+100); errors.Is(err, leasestore.ErrNotDurable) != direct || (err != nil) != direct {
+			t.Errorf("Renew with allow_direct %v: %v", direct, err)
+		}
+	}
+	unknown := stores.Status(t, natsassigner.LeaseStore(js, bucket, "orders", natsassigner.Config{}))
+	if text := strings.Join(unknown.Faults, "; "); !unknown.Lossy || !strings.Contains(text, "sync_interval: always") {
+		t.Errorf("status without SyncAlways: %+v, want a lossy store with the fault", unknown)
+	}
+}
+
+func TestStatusKnowsTheBucketByTheBirthOfItsStream(t *testing.T) {
+	server, js := serve(t, 3)
+	s := natsassigner.LeaseStore(js, bucket, "orders", durable)
+	stores.ItsIdentityStays(t, s, server, "^stream KV_uidring created 20")
+	stores.ACopyIsQuarantined(t, s, func() leasestore.Store {
+		from, err := js.KeyValue(t.Context(), bucket)
+		testkit.Must(t, err)
+		create(t, js, natsassigner.StreamConfig("copy", 3))
+		to, err := js.KeyValue(t.Context(), "copy")
+		testkit.Must(t, err)
+		for _, name := range []string{"meta.orders", "worker.orders.0000000000000000.000"} {
+			entry, err := from.Get(t.Context(), name)
+			testkit.Must(t, err)
+			if _, err := to.Put(t.Context(), name, entry.Value()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return natsassigner.LeaseStore(js, "copy", "orders", durable)
+	})
+}
