@@ -67,10 +67,9 @@ func key(pk, sk string) map[string]types.AttributeValue {
 	return map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}}
 }
 
-// namespaces returns a func that opens empty namespaces on a server.
-func namespaces(server *testserver.Server) func(t *testing.T) assignertest.StoreFixture {
+func TestConformance(t *testing.T) {
 	b := stores.Backend{
-		Servers: []*testserver.Server{server},
+		Servers: []*testserver.Server{serve(t)},
 		Open: func(t *testing.T, s *testserver.Server, dial stores.Dial, namespace string) leasestore.Store {
 			transport := &http.Transport{DialContext: dial}
 			t.Cleanup(transport.CloseIdleConnections)
@@ -78,13 +77,8 @@ func namespaces(server *testserver.Server) func(t *testing.T) assignertest.Store
 			return dynamoassigner.LeaseStore(connect(s.DSN(), over), table, namespace, dynamoassigner.Config{})
 		},
 	}
-	return b.Namespaces()
-}
-
-func TestConformance(t *testing.T) {
-	open := namespaces(serve(t))
-	assignertest.RunStore(t, open)
-	assignertest.RunFaults(t, open)
+	assignertest.RunStore(t, b.Namespace)
+	assignertest.RunFaults(t, b.Namespace)
 }
 
 func TestExample(t *testing.T) {
@@ -102,9 +96,9 @@ func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 }
 
 // A page has 1 MB.
-func TestListReturnsTheRowsOfAllFoldersAndPages(t *testing.T) {
+func TestListReturnsTheRowsOfAllPages(t *testing.T) {
 	client := connect(serve(t).DSN())
-	stores.ListHasAllFolders(t, dynamoassigner.LeaseStore(client, table, "orders", dynamoassigner.Config{}), 150, strings.Repeat("x", 12_000), dynamoassigner.LeaseStore(client, table, "orders0", dynamoassigner.Config{}))
+	stores.ListHasAllPages(t, dynamoassigner.LeaseStore(client, table, "orders", dynamoassigner.Config{}), 150, strings.Repeat("x", 12_000))
 }
 
 func TestListRefusesForeignItems(t *testing.T) {

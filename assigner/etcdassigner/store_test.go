@@ -56,26 +56,19 @@ func connect(t *testing.T, url string, opts ...grpc.DialOption) *clientv3.Client
 	return testkit.Close(t, client, err)
 }
 
-// namespaces returns a func that opens empty namespaces on the members of a cluster.
-func namespaces(t *testing.T, servers ...*testserver.Server) func(t *testing.T) assignertest.StoreFixture {
+// Handles are on the leader and on the followers, and each member is killed.
+func TestConformance(t *testing.T) {
+	t.Parallel()
 	b := stores.Backend{
-		Servers: servers,
-		Ready:   testserver.AwaitEtcd,
+		Servers: testserver.EtcdCluster(t, 3),
 		Open: func(t *testing.T, s *testserver.Server, dial stores.Dial, namespace string) leasestore.Store {
 			hook := grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) { return dial(ctx, "tcp", addr) })
 			soon := grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1, MaxDelay: time.Second}})
 			return etcdassigner.LeaseStore(connect(t, s.DSN(), hook, soon), namespace, etcdassigner.Config{})
 		},
 	}
-	return b.Namespaces()
-}
-
-// Handles are on the leader and on the followers, and each member is killed.
-func TestConformance(t *testing.T) {
-	t.Parallel()
-	open := namespaces(t, testserver.EtcdCluster(t, 3)...)
-	assignertest.RunStore(t, open)
-	assignertest.RunFaults(t, open)
+	assignertest.RunStore(t, b.Namespace)
+	assignertest.RunFaults(t, b.Namespace)
 }
 
 func TestExample(t *testing.T) {
@@ -84,9 +77,9 @@ func TestExample(t *testing.T) {
 }
 
 // A page has 1,000 rows.
-func TestListReturnsTheRowsOfAllFoldersAndPages(t *testing.T) {
+func TestListReturnsTheRowsOfAllPages(t *testing.T) {
 	client := connect(t, testserver.Etcd(t).DSN())
-	stores.ListHasAllFolders(t, etcdassigner.LeaseStore(client, namespace, etcdassigner.Config{}), 1100, "", etcdassigner.LeaseStore(client, namespace+"0", etcdassigner.Config{}))
+	stores.ListHasAllPages(t, etcdassigner.LeaseStore(client, namespace, etcdassigner.Config{}), 1100, "")
 }
 
 func TestSegments(t *testing.T) {

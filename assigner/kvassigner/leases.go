@@ -193,9 +193,6 @@ func (l *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool,
 		if stored.Name == l.namespace || stored.Name == "" {
 			return namedMeta{l.namespace, next}, stored.Meta.Same(old), nil
 		}
-		if old != (leasestore.Meta{}) {
-			return stored, false, nil
-		}
 		return stored, false, fmt.Errorf("kvassigner: key %s: %w", key, leasestore.CheckNamespaceTwin(l.namespace, stored.Name))
 	})
 }

@@ -152,43 +152,6 @@ func TestLeaseStoreRefusesForeignRecords(t *testing.T) {
 	}
 }
 
-func TestSwapMetaOfANamespaceThatLooksAlikeIsFalse(t *testing.T) {
-	m, meta := newMemory(), leasestore.Meta{Version: 1, Token: "T"}
-	if ok, err := kvassigner.LeaseStore(m, "orders", kvassigner.Config{}).SwapMeta(t.Context(), leasestore.Meta{}, meta); !ok || err != nil {
-		t.Fatal(ok, err)
-	}
-	if ok, err := kvassigner.LeaseStore(m, "Orders", kvassigner.Config{}).SwapMeta(t.Context(), meta, meta); ok || err != nil {
-		t.Errorf("SwapMeta: %v, %v; want false", ok, err)
-	}
-}
-
-// Another process writes the row between the read and the write of a swap.
-func TestSwapComparesTheRowThatItReplaces(t *testing.T) {
-	for name, change := range map[string]func(*leasestore.Row){
-		"equal":   func(r *leasestore.Row) { r.Owner = "another name" },
-		"fence":   func(r *leasestore.Row) { r.Fence++ },
-		"token":   func(r *leasestore.Row) { r.Token = "theirs" },
-		"version": func(r *leasestore.Row) { r.Version++ },
-	} {
-		m := newMemory()
-		s := kvassigner.LeaseStore(m, namespace, kvassigner.Config{})
-		row := stores.Create(t, s, stores.Sample(), time.Hour)
-		theirs, next := row, row
-		change(&theirs)
-		next.Fence, next.Owner = row.Fence+100, "mine"
-		m.before = func(string) {
-			m.before = nil
-			if ok, err := kvassigner.LeaseStore(m, namespace, kvassigner.Config{}).Swap(t.Context(), row, theirs, time.Minute); !ok || err != nil {
-				t.Errorf("their swap: %v, %v", ok, err)
-			}
-		}
-		ok, err := s.Swap(t.Context(), row, next, time.Hour)
-		if got := stores.Load(t, s, 4007); ok != (name == "equal") || err != nil || (got.Owner == "mine") != ok {
-			t.Errorf("Swap after a swap with another %s: %v, %v; row %+v", name, ok, err, got)
-		}
-	}
-}
-
 var errDown = errors.New("the store is down")
 
 // A memory is a bucket with faults and a clock, shared by several handles.

@@ -58,14 +58,12 @@ func create(t *testing.T, js jetstream.JetStream, cfg jetstream.StreamConfig) je
 	return s
 }
 
-// namespaces returns a func that opens empty namespaces on some servers. dial opens the connections
-// of handles; nil: directly.
-func namespaces(t *testing.T, dial stores.Dial, servers ...*testserver.Server) func(t *testing.T) assignertest.StoreFixture {
+// backend returns the store on some servers.
+func backend(t *testing.T, servers ...*testserver.Server) *stores.Backend {
 	admin := connect(t, servers[0])
 	create(t, admin, natsassigner.StreamConfig(bucket, len(servers)))
-	b := stores.Backend{
+	return &stores.Backend{
 		Servers: servers,
-		Dial:    dial,
 		Ready: func(t testing.TB, _ ...*testserver.Server) {
 			testkit.Succeeds(t, "the stream", func() error {
 				_, err := admin.Stream(t.Context(), "KV_"+bucket)
@@ -80,7 +78,6 @@ func namespaces(t *testing.T, dial stores.Dial, servers ...*testserver.Server) f
 			return s
 		},
 	}
-	return b.Namespaces()
 }
 
 // replicated takes a single server for a cluster, whose elections take ten seconds.
@@ -109,7 +106,7 @@ func serve(t *testing.T, servers int) (*testserver.Server, jetstream.JetStream) 
 
 func TestFaultsOfASingleServer(t *testing.T) {
 	t.Parallel()
-	assignertest.RunFaults(t, namespaces(t, nil, testserver.NATS(t)))
+	assignertest.RunFaults(t, backend(t, testserver.NATS(t)).Namespace)
 }
 
 // Handles are on the leader and on the followers. An outage cuts their connections, since the
@@ -117,9 +114,13 @@ func TestFaultsOfASingleServer(t *testing.T) {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	wire := new(faultconn.Wire)
-	open := namespaces(t, wire.Dial, testserver.NATSCluster(t, 3)...)
+	b := backend(t, testserver.NATSCluster(t, 3)...)
+	open := b.Open
+	b.Open = func(t *testing.T, s *testserver.Server, _ stores.Dial, namespace string) leasestore.Store {
+		return open(t, s, wire.Dial, namespace)
+	}
 	assignertest.RunStore(t, func(t *testing.T) assignertest.StoreFixture {
-		f := open(t)
+		f := b.Namespace(t)
 		f.Down = func(*testing.T) (up func()) { return wire.Down() }
 		return f
 	})

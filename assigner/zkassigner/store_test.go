@@ -42,11 +42,10 @@ func connectOver(t *testing.T, server *testserver.Server, hook zk.Dialer) *zk.Co
 	return conn
 }
 
-// namespaces returns a func that opens empty namespaces on some servers.
-func namespaces(t *testing.T, servers ...*testserver.Server) func(t *testing.T) assignertest.StoreFixture {
+// Handles are on the leader and on the followers.
+func TestConformance(t *testing.T) {
 	b := stores.Backend{
-		Servers: servers,
-		Ready:   testserver.AwaitZooKeeper,
+		Servers: testserver.ZooKeeperEnsemble(t, 3),
 		Open: func(t *testing.T, s *testserver.Server, dial stores.Dial, namespace string) leasestore.Store {
 			conn := connectOver(t, s, func(network, addr string, timeout time.Duration) (net.Conn, error) {
 				ctx, cancel := context.WithTimeout(context.Background(), timeout)
@@ -56,14 +55,8 @@ func namespaces(t *testing.T, servers ...*testserver.Server) func(t *testing.T) 
 			return zkassigner.LeaseStore(conn, namespace, zkassigner.Config{})
 		},
 	}
-	return b.Namespaces()
-}
-
-// Handles are on the leader and on the followers.
-func TestConformance(t *testing.T) {
-	open := namespaces(t, testserver.ZooKeeperEnsemble(t, 3)...)
-	assignertest.RunStore(t, open)
-	assignertest.RunFaults(t, open)
+	assignertest.RunStore(t, b.Namespace)
+	assignertest.RunFaults(t, b.Namespace)
 }
 
 func TestExample(t *testing.T) {

@@ -64,7 +64,8 @@ type kind struct {
 	prepare  func(s *Server) error    // fills the data folder, once; may be nil
 	conf     func(s *Server) string   // text of the file conf; may be nil
 	command  func(s *Server) []string // arguments of the program
-	ready    func(addr string) error  // nil when the server at addr serves clients
+	ready    func(addr string) error  // nil when the server at addr is up
+	serves   func(addr string) error  // nil when it serves clients; a nil func: when it is up
 	url      string                   // for clients, with %s for the address
 	stop     syscall.Signal           // asks for an orderly end without waiting for clients; 0: SIGTERM
 }
@@ -198,12 +199,21 @@ func (s *Server) try() (err error) {
 	}
 }
 
-// await waits until the servers serve clients.
-func await(t testing.TB, servers []*Server, ready func(addr string) error) {
+// Await waits until servers of a cluster serve clients. After Restart a member may still lack a
+// leader.
+func Await(t testing.TB, servers ...*Server) {
 	t.Helper()
 	for _, s := range servers {
-		testkit.Succeeds(t, "testserver: "+s.kind.name+" serves clients", func() error { return s.logged(ready(s.addr)) })
+		if s.kind.serves != nil {
+			s.await(t, s.kind.serves)
+		}
 	}
+}
+
+// await waits until a look at the server returns nil.
+func (s *Server) await(t testing.TB, look func(addr string) error) {
+	t.Helper()
+	testkit.Succeeds(t, "testserver: "+s.kind.name+" serves clients", func() error { return s.logged(look(s.addr)) })
 }
 
 // logged adds the end of the server's log to an error.

@@ -99,7 +99,7 @@ func RedisReplica(t testing.TB, of *Server, args ...string) *Server {
 	t.Helper()
 	s := Redis(t, append([]string{"--replicaof", "127.0.0.1 " + of.port(), "--repl-diskless-sync-delay", "0"}, args...)...)
 	good := `connected_slaves:\d+\r\n(min_slaves_good_slaves:[1-9]\d*\r\n)?slave0.*port=` + s.port() + ",state=online"
-	await(t, []*Server{of}, redis("INFO replication", good))
+	of.await(t, redis("INFO replication", good))
 	return s
 }
 
@@ -139,7 +139,9 @@ func RedisCluster(t testing.TB, n int) []*Server {
 		}
 		servers = append(servers, s)
 	}
-	await(t, servers, redis("CLUSTER INFO", fmt.Sprintf("cluster_state:ok.*cluster_size:%d\r", n)))
+	for _, s := range servers {
+		s.await(t, redis("CLUSTER INFO", fmt.Sprintf("cluster_state:ok.*cluster_size:%d\r", n)))
+	}
 	return servers
 }
 
@@ -178,13 +180,17 @@ func NATSCluster(t testing.TB, n int) []*Server {
 // Etcd starts an etcd server, a cluster of one. Arguments are added to the server's command line.
 func Etcd(t testing.TB, args ...string) *Server {
 	t.Helper()
-	peer := "http://" + FreeAddr(t)
-	return etcd(t, "n0", peer, "n0="+peer, healthy, args)
+	return etcd(t, 1, args)[0]
 }
 
 // EtcdCluster starts a cluster of n etcd servers, and waits until they serve clients. After a
-// Restart call AwaitEtcd.
+// Restart call [Await].
 func EtcdCluster(t testing.TB, n int) []*Server {
+	t.Helper()
+	return etcd(t, n, nil)
+}
+
+func etcd(t testing.TB, n int, args []string) []*Server {
 	t.Helper()
 	var peers, members []string
 	for i := range n {
@@ -193,46 +199,37 @@ func EtcdCluster(t testing.TB, n int) []*Server {
 	}
 	servers := make([]*Server, n)
 	for i, peer := range peers {
-		// A member serves no client before there is a leader.
-		runs := func(string) error { return serves(peer+"/version", "", "etcdcluster") }
-		servers[i] = etcd(t, fmt.Sprint("n", i), peer, strings.Join(members, ","), runs, nil)
+		k := kind{
+			name:     "etcd",
+			programs: []string{"etcd"},
+			apt:      "etcd-server",
+			command: func(s *Server) []string {
+				return []string{"--name", fmt.Sprint("n", i), "--data-dir", s.path("data"),
+					"--listen-client-urls", s.DSN(), "--advertise-client-urls", s.DSN(), "--listen-peer-urls", peer,
+					"--initial-advertise-peer-urls", peer, "--initial-cluster", strings.Join(members, ",")}
+			},
+			// A member serves no client before there is a leader.
+			ready:  func(string) error { return serves(peer+"/version", "", "etcdcluster") },
+			serves: func(addr string) error { return serves("http://"+addr+"/health", "", `"true"`) },
+			url:    "http://%s",
+		}
+		if n == 1 {
+			k.ready = k.serves
+		}
+		servers[i] = start(t, k, args)
 	}
-	AwaitEtcd(t, servers...)
+	Await(t, servers...)
 	return servers
-}
-
-// AwaitEtcd waits until the servers of a cluster have a leader and serve clients.
-func AwaitEtcd(t testing.TB, servers ...*Server) {
-	t.Helper()
-	await(t, servers, healthy)
-}
-
-func healthy(addr string) error { return serves("http://"+addr+"/health", "", `"true"`) }
-
-func etcd(t testing.TB, name, peer, members string, ready func(addr string) error, args []string) *Server {
-	t.Helper()
-	return start(t, kind{
-		name:     "etcd",
-		programs: []string{"etcd"},
-		apt:      "etcd-server",
-		command: func(s *Server) []string {
-			return []string{"--name", name, "--data-dir", s.path("data"),
-				"--listen-client-urls", s.DSN(), "--advertise-client-urls", s.DSN(),
-				"--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", members}
-		},
-		ready: ready,
-		url:   "http://%s",
-	}, args)
 }
 
 // ZooKeeper starts a ZooKeeper server by itself.
 func ZooKeeper(t testing.TB) *Server {
 	t.Helper()
-	return zookeeper(t, "", 0, inService)
+	return zookeeper(t, "", 0)
 }
 
 // ZooKeeperEnsemble starts n ZooKeeper servers that replicate their data, and waits until they
-// serve clients. After a Restart call AwaitZooKeeper.
+// serve clients. After a Restart call [Await].
 func ZooKeeperEnsemble(t testing.TB, n int) []*Server {
 	t.Helper()
 	var members []string
@@ -242,21 +239,13 @@ func ZooKeeperEnsemble(t testing.TB, n int) []*Server {
 	}
 	servers := make([]*Server, n)
 	for i := range servers {
-		servers[i] = zookeeper(t, strings.Join(members, ""), i+1, answers("ruok", "imok"))
+		servers[i] = zookeeper(t, strings.Join(members, ""), i+1)
 	}
-	AwaitZooKeeper(t, servers...)
+	Await(t, servers...)
 	return servers
 }
 
-// AwaitZooKeeper waits until the servers of an ensemble have a leader and serve clients.
-func AwaitZooKeeper(t testing.TB, servers ...*Server) {
-	t.Helper()
-	await(t, servers, inService)
-}
-
-var inService = answers("srvr", "Mode: ")
-
-func zookeeper(t testing.TB, members string, id int, ready func(addr string) error) *Server {
+func zookeeper(t testing.TB, members string, id int) *Server {
 	t.Helper()
 	folder := "/usr/share/java"
 	if prefersNewest() {
@@ -267,7 +256,7 @@ func zookeeper(t testing.TB, members string, id int, ready func(addr string) err
 		found, _ := filepath.Glob(filepath.Join(folder, pattern+".jar"))
 		jars = append(jars, found...)
 	}
-	return start(t, kind{
+	k := kind{
 		name:     "ZooKeeper",
 		programs: []string{"java"},
 		needs:    filepath.Join(folder, "zookeeper.jar"),
@@ -287,9 +276,14 @@ func zookeeper(t testing.TB, members string, id int, ready func(addr string) err
 				"-Dzookeeper.preAllocSize=1024", "-cp", strings.Join(jars, ":"),
 				"org.apache.zookeeper.server.quorum.QuorumPeerMain", s.path("conf")}
 		},
-		ready: ready,
-		url:   "%s",
-	}, nil)
+		ready:  answers("ruok", "imok"),
+		serves: answers("srvr", "Mode: "),
+		url:    "%s",
+	}
+	if members == "" {
+		k.ready = k.serves
+	}
+	return start(t, k, nil)
 }
 
 // Dynalite starts a server with the API of DynamoDB. The script takes the arguments of the npm
