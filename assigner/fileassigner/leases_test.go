@@ -114,14 +114,6 @@ func copyFolder(t *testing.T, to, from string) {
 	testkit.Must(t, os.CopyFS(to, os.DirFS(from)))
 }
 
-func TestCopiedFolderIsQuarantined(t *testing.T) {
-	dir, copied := diskFolder(t), filepath.Join(diskFolder(t), "copy")
-	stores.ACopyIsQuarantined(t, fileassigner.LeaseStore(dir, fileassigner.Config{}), func() leasestore.Store {
-		copyFolder(t, copied, dir)
-		return fileassigner.LeaseStore(copied, fileassigner.Config{})
-	})
-}
-
 func statusOf(t *testing.T, dir string) leasestore.Status {
 	t.Helper()
 	return stores.Status(t, fileassigner.LeaseStore(dir, fileassigner.Config{}))
@@ -178,22 +170,4 @@ func TestSegments(t *testing.T) {
 	f := segmenttest.Fixture{Open: func(*testing.T) segment.Source { return fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{}) }}
 	t.Run("Suite", func(t *testing.T) { segmenttest.Run(t, f) })
 	t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, f, dir, nil, nil) })
-}
-
-// Leases and counters of one folder leave each other alone.
-func TestSegmentsBesideLeases(t *testing.T) {
-	dir := diskFolder(t)
-	leases, source := fileassigner.LeaseStore(dir, fileassigner.Config{}), fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{})
-	for i := range int64(3) {
-		if r, err := source.Advance(t.Context(), "a", 10); err != nil || r.First != 10*i+1 {
-			t.Errorf("range %v, %v, want it to begin at %d", r, err, 10*i+1)
-		}
-		row := leasestore.Row{WorkerID: i, Version: 1, Fence: i, Token: "mine"}
-		if ok, err := leases.Swap(t.Context(), leasestore.Row{}, row, time.Hour); err != nil || !ok {
-			t.Errorf("swap of row %d: %v, %v", i, ok, err)
-		}
-	}
-	if rows, err := leases.List(t.Context()); err != nil || len(rows) != 3 {
-		t.Errorf("rows %v, %v, want 3", rows, err)
-	}
 }

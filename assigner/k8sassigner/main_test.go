@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/k8sassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/testkit"
@@ -125,31 +124,4 @@ func (k *kubernetes) names(t *testing.T, selector string) (names []string) {
 		names = append(names, item.Metadata.Name)
 	}
 	return names
-}
-
-// fixture is a namespace on a server that the cases share, one after the other. The servers of
-// downs go down in turn.
-func (k *kubernetes) fixture(t *testing.T, name string, downs func() (down []*testserver.Server)) assignertest.StoreFixture {
-	down := func(*testing.T) (up func()) {
-		servers := downs()
-		for _, s := range servers {
-			s.Kill9()
-		}
-		return func() {
-			for _, s := range servers {
-				s.Restart()
-			}
-		}
-	}
-	return assignertest.StoreFixture{
-		Handle: func() leasestore.Store { return k.store(t, name) },
-		Other:  func(other string) leasestore.Store { return k.store(t, other) },
-		Through: func(w *assignertest.Wire) leasestore.Store {
-			cluster := k.cluster(t)
-			k8sassigner.WrapConns(cluster, w.Wrap)
-			return k8sassigner.LeaseStore(cluster, name, k8sassigner.Config{})
-		},
-		Kill: func(t *testing.T) { down(t)() },
-		Down: down,
-	}
 }

@@ -29,15 +29,33 @@ func TestConformance(t *testing.T) {
 	k := startKubernetes(t)
 	var namespaces, outages atomic.Int64
 	turns := [][]*testserver.Server{{k.api}, {k.etcd}, {k.etcd, k.api}}
+	down := func(*testing.T) (up func()) {
+		servers := turns[int(outages.Add(1))%len(turns)]
+		for _, s := range servers {
+			s.Kill9()
+		}
+		return func() {
+			for _, s := range servers {
+				s.Restart()
+			}
+		}
+	}
 	open := func(t *testing.T) assignertest.StoreFixture {
 		name := fmt.Sprint("namespace-", namespaces.Add(1))
-		return k.fixture(t, name, func() []*testserver.Server { return turns[int(outages.Add(1))%len(turns)] })
+		return assignertest.StoreFixture{
+			Handle: func() leasestore.Store { return k.store(t, name) },
+			Other:  func(other string) leasestore.Store { return k.store(t, other) },
+			Through: func(w *assignertest.Wire) leasestore.Store {
+				cluster := k.cluster(t)
+				k8sassigner.WrapConns(cluster, w.Wrap)
+				return k8sassigner.LeaseStore(cluster, name, k8sassigner.Config{})
+			},
+			Kill: func(t *testing.T) { down(t)() },
+			Down: down,
+		}
 	}
 	assignertest.RunStore(t, open)
 	assignertest.RunFaults(t, open)
-	if outages.Load() < int64(len(turns)) {
-		t.Errorf("%d outages, want %d at least", outages.Load(), len(turns))
-	}
 }
 
 // These tests share a server, which takes seconds to start.

@@ -194,21 +194,22 @@ func (e *ensemble) List(ctx context.Context, prefix string) (entries []kvassigne
 }
 
 // list reads the znodes below a prefix. A prefix with two slashes has folders, which have the rows.
-func (e *ensemble) list(ctx context.Context, prefix string) ([]kvassigner.Entry, error) {
+func (e *ensemble) list(ctx context.Context, prefix string) (entries []kvassigner.Entry, err error) {
 	keys, err := e.children(ctx, prefix)
-	if strings.Count(prefix, "/") == 2 {
-		folders := keys
-		keys = nil
-		for i := 0; i < len(folders) && err == nil; i++ {
-			var rows []string
-			rows, err = e.children(ctx, folders[i]+"/")
-			keys = append(keys, rows...)
-		}
-	}
 	if err != nil {
 		return nil, err
 	}
-	return kvassigner.GetAll(ctx, keys, e.get)
+	if strings.Count(prefix, "/") != 2 {
+		return kvassigner.GetAll(ctx, keys, e.get)
+	}
+	for _, folder := range keys {
+		rows, err := e.list(ctx, folder+"/")
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, rows...)
+	}
+	return entries, nil
 }
 
 // children returns the keys of the znodes in a folder.
