@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // clock makes a file that looks like the device.
@@ -20,13 +22,10 @@ func clock(t *testing.T, magic uint32, flags uint64) *os.File {
 	binary.LittleEndian.PutUint32(page[magicAt:], magic)
 	binary.LittleEndian.PutUint64(page[flagsAt:], flags)
 	file, err := os.Create(filepath.Join(t.TempDir(), "vmclock0"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() { _ = file.Close() })
-	if _, err := file.Write(page); err != nil {
-		t.Fatal(err)
-	}
+	_, err = file.Write(page)
+	testkit.Must(t, err)
 	return file
 }
 
@@ -38,9 +37,8 @@ func TestWatchCallsInvalidateOncePerResumption(t *testing.T) {
 		ended := make(chan error)
 		go func() { ended <- watch(ctx, file.Name(), func() { calls.Add(1) }) }()
 		for i, value := range []uint64{0, 1, 1, 7, 1 << 60, 3} {
-			if _, err := file.WriteAt(binary.LittleEndian.AppendUint64(nil, value), generationAt); err != nil {
-				t.Fatal(err)
-			}
+			_, err := file.WriteAt(binary.LittleEndian.AppendUint64(nil, value), generationAt)
+			testkit.Must(t, err)
 			time.Sleep(time.Second)
 			synctest.Wait()
 			if want := []int64{0, 1, 1, 2, 3, 4}[i]; calls.Load() != want {

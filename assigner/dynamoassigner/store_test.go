@@ -57,9 +57,7 @@ func makeTable(t *testing.T, server *testserver.Server) {
 		wait := dynamodb.NewTableExistsWaiter(client, func(o *dynamodb.TableExistsWaiterOptions) { o.MinDelay = 10 * time.Millisecond })
 		err = wait.Wait(t.Context(), &dynamodb.DescribeTableInput{TableName: new(table)}, time.Minute)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 }
 
 // key returns the primary key of an item.
@@ -105,9 +103,8 @@ func TestListRefusesForeignItems(t *testing.T) {
 	client := connect(serve(t).DSN())
 	item := key("worker/orders", "0000000000000000/007")
 	item["value"] = &types.AttributeValueMemberN{Value: "7"}
-	if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: item}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: item})
+	testkit.Must(t, err)
 	s := dynamoassigner.LeaseStore(client, table, "orders", dynamoassigner.Config{})
 	_, errLoad := s.Load(t.Context(), 7)
 	_, errList := s.List(t.Context())
@@ -130,18 +127,14 @@ func TestStatusKnowsTheTableByItsID(t *testing.T) {
 		if err != nil || len(backup.Items) != 2 {
 			t.Fatalf("%d items, want the meta row and a row: %v", len(backup.Items), err)
 		}
-		if _, err := client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(table)}); err != nil {
-			t.Fatal(err)
-		}
+		_, err = client.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(table)})
+		testkit.Must(t, err)
 		gone := dynamodb.NewTableNotExistsWaiter(client, func(o *dynamodb.TableNotExistsWaiterOptions) { o.MinDelay = 100 * time.Millisecond })
-		if err := gone.Wait(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(table)}, time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, gone.Wait(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(table)}, time.Minute))
 		makeTable(t, server)
 		for _, item := range backup.Items {
-			if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: item}); err != nil {
-				t.Fatal(err)
-			}
+			_, err = client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: item})
+			testkit.Must(t, err)
 		}
 		return s
 	})

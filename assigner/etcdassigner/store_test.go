@@ -100,9 +100,8 @@ func TestLeaseStoreWithoutAMajorityIsAnError(t *testing.T) {
 	client := connect(t, server.DSN())
 	s := etcdassigner.LeaseStore(client, namespace, etcdassigner.Config{})
 	stores.Create(t, s, stores.Sample(), time.Hour)
-	if _, err := client.MemberAdd(t.Context(), []string{"http://127.0.0.1:1"}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := client.MemberAdd(t.Context(), []string{"http://127.0.0.1:1"})
+	testkit.Must(t, err)
 	if answer, err := client.Get(t.Context(), workers+"0000000000000004/007", clientv3.WithSerializable()); err != nil || len(answer.Kvs) != 1 {
 		t.Fatalf("the member by itself: %v, %v", answer, err)
 	}
@@ -173,9 +172,8 @@ func TestStatusKnowsTheClusterByItsID(t *testing.T) {
 		}
 		restored := connect(t, testserver.Etcd(t).DSN())
 		for _, kv := range backup.Kvs {
-			if _, err := restored.Put(t.Context(), string(kv.Key), string(kv.Value)); err != nil {
-				t.Fatal(err)
-			}
+			_, err = restored.Put(t.Context(), string(kv.Key), string(kv.Value))
+			testkit.Must(t, err)
 		}
 		return etcdassigner.LeaseStore(restored, namespace, etcdassigner.Config{})
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/test/stores"
 )
 
 // A state is on disk before it is renamed, and its new name before the change is acknowledged.
@@ -26,9 +27,7 @@ func TestAChangeSyncsTheStateAndThenTheFolder(t *testing.T) {
 	const create, change = ". false, state.json.new true, . false, lock false, ", "state.json.new true, . false"
 	for _, want := range []string{create + change, ". false, " + change} {
 		synced = nil
-		if ok, err := s.Swap(t.Context(), leasestore.Row{}, leasestore.Row{WorkerID: rand.Int64(), Version: 1}, time.Hour); !ok || err != nil {
-			t.Fatal(ok, err)
-		}
+		stores.Swap(t, s, leasestore.Row{}, leasestore.Row{WorkerID: rand.Int64(), Version: 1}, time.Hour)
 		if got := strings.Join(synced, ", "); got != want {
 			t.Errorf("synced (beside a new state: true) %s, want %s", got, want)
 		}

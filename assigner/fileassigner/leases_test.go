@@ -86,9 +86,8 @@ func TestFolderThatIsReplacedWhileInUseIsRefused(t *testing.T) {
 			dir, row := heldFolder(t)
 			s := fileassigner.LeaseStore(dir, fileassigner.Config{})
 			a := assigner.Leased(s, assigner.LeaseConfig{})
-			if _, err := a.Assign(t.Context(), assignertest.Domain()); err != nil {
-				t.Fatal(err)
-			}
+			_, err := a.Assign(t.Context(), assignertest.Domain())
+			testkit.Must(t, err)
 			back := unmount(t, dir)
 			replace(t, dir, dir+"-away")
 			_, errStatus := s.Status(t.Context())

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -110,9 +111,7 @@ func TestSwapRefusesARowThatIsTooLong(t *testing.T) {
 	row := stores.Create(t, s, stores.Sample(), time.Hour)
 	next := row
 	next.Owner += strings.Repeat("x", kvassigner.MaxValue-len(m.values[rowKey(4007)]))
-	if ok, err := s.Swap(t.Context(), row, next, time.Hour); !ok || err != nil {
-		t.Errorf("the longest row: %v, %v; want true", ok, err)
-	}
+	stores.Swap(t, s, row, next, time.Hour)
 	next.Owner += "x"
 	if ok, err := s.Swap(t.Context(), row, next, time.Hour); ok || err == nil || !strings.Contains(err.Error(), rowKey(4007)+": its texts take 16385 bytes, allowed: 16384") {
 		t.Errorf("a longer row: %v, %v; want an error", ok, err)
@@ -230,4 +229,43 @@ func (m *memory) takeDown(*testing.T) (up func()) {
 	}
 	set(true)
 	return func() { set(false) }
+}
+
+func TestGetAllReturnsTheEntriesThatExist(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		keys := make([]string, 1000)
+		for i := range keys {
+			keys[i] = fmt.Sprint("key", i)
+		}
+		began := time.Now()
+		got, err := kvassigner.GetAll(t.Context(), keys, func(_ context.Context, key string) ([]byte, string, error) {
+			time.Sleep(time.Second)
+			if strings.HasSuffix(key, "7") {
+				return nil, "", nil
+			}
+			return []byte("value of " + key), "1", nil
+		})
+		if took := time.Since(began); err != nil || len(got) != 900 || took != 16*time.Second { // 64 at once
+			t.Fatalf("%d entries, %v, after %v; want 900 after 16 s", len(got), err, took)
+		}
+		for _, e := range got {
+			if string(e.Value) != "value of "+e.Key {
+				t.Errorf("entry %s: %s", e.Key, e.Value)
+			}
+		}
+	})
+}
+
+func TestGetAllEndsWithTheFirstError(t *testing.T) {
+	failed := errors.New("failed")
+	get := func(ctx context.Context, key string) ([]byte, string, error) {
+		if key == "b" {
+			return nil, "", failed
+		}
+		<-ctx.Done()
+		return nil, "", ctx.Err()
+	}
+	if got, err := kvassigner.GetAll(t.Context(), []string{"a", "b", "c"}, get); !errors.Is(err, failed) || got != nil {
+		t.Errorf("%v, %v; want %v", got, err, failed)
+	}
 }

@@ -188,9 +188,7 @@ authorization { users: [ { user: admin, password: "x" }, { user: ids, password: 
 	subscribe: [ "_INBOX.>" ]
 } } ] }
 `, t.TempDir())
-	if err := os.WriteFile(conf, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(conf, text, 0o600))
 	server := testserver.NATS(t, "-c", conf)
 	create(t, connect(t, server, nats.UserInfo("admin", "x")), natsassigner.StreamConfig(bucket, 1))
 	js := connect(t, server, nats.UserInfo("ids", "x"))
@@ -242,9 +240,8 @@ func TestRenewNoticesDirectGets(t *testing.T) {
 	cfg := natsassigner.StreamConfig(bucket, 3)
 	for _, direct := range []bool{true, false} {
 		cfg.AllowDirect = direct
-		if _, err := js.UpdateStream(t.Context(), cfg); err != nil {
-			t.Fatal(err)
-		}
+		_, err := js.UpdateStream(t.Context(), cfg)
+		testkit.Must(t, err)
 		limit := l.Grant().Last
 		if err := stores.Extend(t.Context(), l, limit, limit+100); errors.Is(err, leasestore.ErrNotDurable) != direct || (err != nil) != direct {
 			t.Errorf("Renew with allow_direct %v: %v", direct, err)
@@ -269,9 +266,8 @@ func TestStatusKnowsTheBucketByTheBirthOfItsStream(t *testing.T) {
 		for _, name := range []string{"meta.orders", "worker.orders.0000000000000000.000"} {
 			entry, err := from.Get(t.Context(), name)
 			testkit.Must(t, err)
-			if _, err := to.Put(t.Context(), name, entry.Value()); err != nil {
-				t.Fatal(err)
-			}
+			_, err = to.Put(t.Context(), name, entry.Value())
+			testkit.Must(t, err)
 		}
 		return natsassigner.LeaseStore(js, "copy", "orders", durable)
 	})

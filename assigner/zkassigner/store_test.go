@@ -35,9 +35,7 @@ func connect(t *testing.T, server *testserver.Server) *zk.Conn {
 func connectOver(t *testing.T, server *testserver.Server, hook zk.Dialer) *zk.Conn {
 	t.Helper()
 	conn, _, err := zk.Connect([]string{server.Addr(), server.Addr()}, 4*time.Second, zk.WithLogger(quiet{}), zk.WithDialer(hook))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(conn.Close)
 	return conn
 }
@@ -76,9 +74,7 @@ func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 func TestLeaseStoreWritesPersistentZnodesWithTheACL(t *testing.T) {
 	server := testserver.ZooKeeper(t)
 	mine, other := connect(t, server), connect(t, server)
-	if err := mine.AddAuth("digest", []byte("ids:secret")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, mine.AddAuth("digest", []byte("ids:secret")))
 	cfg := zkassigner.Config{Root: "/ids", ACL: zk.AuthACL(zk.PermAll)}
 	s := zkassigner.LeaseStore(mine, "orders", cfg)
 	stores.Assign(t, s)
@@ -105,9 +101,7 @@ func TestStatusKnowsTheStoreByTheBirthOfItsClock(t *testing.T) {
 	})
 
 	// The documented way to have a restore noticed.
-	if err := conn.Delete("/uidring/clock", -1); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, conn.Delete("/uidring/clock", -1))
 	s = zkassigner.LeaseStore(conn, "orders", zkassigner.Config{})
 	if got := stores.Status(t, s); got.Identity == identity {
 		t.Errorf("identity %q, although the clock was deleted", got.Identity)

@@ -12,9 +12,7 @@ import (
 
 func write(t *testing.T, path string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte("text"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(path, []byte("text"), 0o600))
 }
 
 func identity(t *testing.T, path string) string {

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A Wire carries connections. The zero Wire passes everything on. All methods may be called at
@@ -199,9 +201,7 @@ func Start(t testing.TB, target string) *Proxy {
 func (w *Wire) Proxy(t testing.TB, target string) *Proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {

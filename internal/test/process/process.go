@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A Process is a child that was started. Any number of goroutines may use it.
@@ -133,9 +135,7 @@ func Again(variable string, role any, args ...string) (*exec.Cmd, error) {
 func Play(t testing.TB, variable string, role any, args ...string) *Child {
 	t.Helper()
 	cmd, err := Again(variable, role, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return Run(t, cmd)
 }
 
@@ -143,9 +143,7 @@ func Play(t testing.TB, variable string, role any, args ...string) *Child {
 func Run(t testing.TB, cmd *exec.Cmd) *Child {
 	t.Helper()
 	c, err := StartChild(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(func() {
 		c.Kill()
 		_, _ = c.Stdin.Close(), c.Stdout.Close() // the test may have closed them

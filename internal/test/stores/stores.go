@@ -25,12 +25,18 @@ func Sample() leasestore.Row {
 	return leasestore.Row{WorkerID: 4007, Version: 6, Fence: 5000, Token: "T", Owner: "O"}
 }
 
+// Swap swaps a row, and ends the test if the store refuses that.
+func Swap(t testing.TB, s leasestore.Store, old, next leasestore.Row, ttl time.Duration) {
+	t.Helper()
+	if ok, err := s.Swap(t.Context(), old, next, ttl); !ok || err != nil {
+		t.Fatalf("swap of row %d: %v, %v", next.WorkerID, ok, err)
+	}
+}
+
 // Create writes a row and returns it as the store has it.
 func Create(t testing.TB, s leasestore.Store, row leasestore.Row, ttl time.Duration) leasestore.Row {
 	t.Helper()
-	if ok, err := s.Swap(t.Context(), leasestore.Row{}, row, ttl); !ok || err != nil {
-		t.Fatalf("create row %d: %v, %v", row.WorkerID, ok, err)
-	}
+	Swap(t, s, leasestore.Row{}, row, ttl)
 	return Load(t, s, row.WorkerID)
 }
 

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"sync"
 	"testing"
+
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // adminToken is the token of the user that may do everything.
@@ -44,9 +46,7 @@ func KubernetesProgram(t testing.TB) string {
 		t.Skip("the API server of Kubernetes takes minutes to build")
 	}
 	program, err := buildKubernetes()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return program
 }
 

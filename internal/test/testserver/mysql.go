@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // MySQL starts a server of Oracle's MySQL with an empty database named uidring and the user root
@@ -36,9 +38,7 @@ func MySQLGroup(t testing.TB, n int, args ...string) []*Server {
 	var members []*Server
 	for i, peer := range peers {
 		joins := filepath.Join(t.TempDir(), "joins")
-		if err := os.WriteFile(joins, []byte("CHANGE REPLICATION SOURCE TO SOURCE_USER='root' FOR CHANNEL 'group_replication_recovery';\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, os.WriteFile(joins, []byte("CHANGE REPLICATION SOURCE TO SOURCE_USER='root' FOR CHANNEL 'group_replication_recovery';\n"), 0o644))
 		flags := append([]string{"--plugin-load-add=group_replication.so", "--gtid-mode=ON", "--enforce-gtid-consistency=ON",
 			fmt.Sprint("--server-id=", i+1), "--report-host=127.0.0.1", "--init-file=" + joins,
 			"--group-replication-group-name=" + groupName(peers), "--group-replication-start-on-boot=ON",

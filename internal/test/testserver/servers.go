@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // PostgreSQL starts a PostgreSQL server whose superuser postgres needs no password from this host.
@@ -291,9 +293,7 @@ func zookeeper(t testing.TB, members string, id int) *Server {
 func Dynalite(t testing.TB, script string) *Server {
 	t.Helper()
 	script, err := filepath.Abs(script)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return start(t, kind{
 		name:     "dynalite",
 		programs: []string{"node"},
