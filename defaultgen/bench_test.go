@@ -12,10 +12,10 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-func BenchmarkNextContext(b *testing.B) {
+func BenchmarkNext(b *testing.B) {
 	g, err := gauge.Defaultgen(b.Context(), gauge.Wide(), 1)
 	testkit.Must(b, err)
-	gauge.Measure(b, gauge.NextContext(b.Context(), g))
+	gauge.Measure(b, gauge.DefaultgenNext(g))
 }
 
 func BenchmarkAtomicAdd(b *testing.B) { gauge.Measure(b, gauge.CalledAdd()) }

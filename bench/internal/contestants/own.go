@@ -29,7 +29,7 @@ func ownGenerators() []Contestant {
 		{Name: LaneNext, Order: perLane, Crowd: true, Note: "a lane per goroutine", Open: Started(gauge.Cached, gauge.LaneNext)},
 		{Name: Fill, Order: increasing, Crowd: true, Open: Started(gauge.Cached, gauge.Fill[*cached.Generator])},
 		{Name: "Reserve of 256", Order: increasing, Crowd: true, Note: "the numbers are not written out", Open: Started(gauge.Cached, gauge.Reserve)},
-		{Name: Defaultgen, Order: increasing, Ahead: aheadNone, Note: unit, Open: openDefaultgen(gauge.Wide())},
+		{Name: Defaultgen, Order: increasing, Ahead: aheadNone, Note: unit, Open: openWide},
 		{Name: "defaultgen, 12 sequence bits", Order: increasing, Ahead: aheadNone, Note: unit, PerSecond: 4_096_000, Open: openDefaultgen(bitsalloc.Snowflake())},
 		{Name: "defaultgen, default layout", Order: increasing, Ahead: aheadNone, Note: "unit 1 s, 13 sequence bits", PerSecond: 8_192, Rate: byLayout("uidring defaultgen")},
 	}
@@ -52,6 +52,15 @@ func perSecond(l bitsalloc.Layout) int64 { return 1 << l.SequenceBits * int64(ti
 
 func openSegment(ctx context.Context, _ int64) (*segment.Generator, error) { return gauge.Segment(ctx) }
 
+func openWide(ctx context.Context, worker int64) (gauge.Source, error) {
+	g, err := gauge.Defaultgen(ctx, gauge.Wide(), worker)
+	if err != nil {
+		return gauge.Source{}, err
+	}
+	return gauge.DefaultgenNext(g), nil
+}
+
+// openDefaultgen is for layouts whose IDs run out: the laps wait for the next unit.
 func openDefaultgen(layout bitsalloc.Layout) func(context.Context, int64) (gauge.Source, error) {
 	return func(ctx context.Context, worker int64) (gauge.Source, error) {
 		g, err := gauge.Defaultgen(ctx, layout, worker)

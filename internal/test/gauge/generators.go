@@ -97,7 +97,19 @@ func Defaultgen(ctx context.Context, layout bitsalloc.Layout, worker int64) (*de
 	})
 }
 
-// NextContext returns a source that calls NextContext.
+// DefaultgenNext returns a source that calls Next, for a layout whose IDs do not run out.
+func DefaultgenNext(g *defaultgen.Generator) Source {
+	return Shared(func(n int) (last int64, err error) {
+		for range n {
+			if last, err = g.Next(); err != nil {
+				return 0, err
+			}
+		}
+		return last, nil
+	}, g.Close)
+}
+
+// NextContext returns a source that calls NextContext, and waits for the units of a layout.
 func NextContext(ctx context.Context, g *defaultgen.Generator) Source {
 	return Shared(func(n int) (last int64, err error) {
 		for range n {
