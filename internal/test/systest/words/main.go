@@ -86,7 +86,9 @@ func main() {
 		}
 	}
 	files.packages()
-	files.translation("README.md", "README.zh-CN.md")
+	for name, translated := range map[string]string{"README.md": "README.zh-CN.md", "docs/TUTORIAL.md": "docs/zh-CN/TUTORIAL.md", "docs/KUBERNETES.md": "docs/zh-CN/KUBERNETES.md"} {
+		files.translation(name, translated)
+	}
 	files.records()
 	if n := len(strings.Fields(codeBlock.ReplaceAllString(files["README.md"], ""))); n > readmeWords {
 		complain("README.md has %d words, allowed: %d; move details to docs", n, readmeWords)
@@ -183,7 +185,11 @@ func (files tree) anchor(from, page, anchor string) {
 
 // translation compares a page with its translation.
 func (files tree) translation(name, translated string) {
-	page := strings.NewReplacer("](docs/zh-CN/", "](docs/", "]("+name+")", "]("+translated+")").Replace(files[translated])
+	replaced := []string{"](docs/zh-CN/", "](docs/", "](" + name + ")", "](" + translated + ")"}
+	if path.Base(path.Dir(translated)) == "zh-CN" { // a folder below the page
+		replaced = []string{"](../../", "](../", "](../", "]("}
+	}
+	page := strings.NewReplacer(replaced...).Replace(files[translated])
 	for part, pattern := range structure {
 		want, got := pattern.FindAllString(files[name], -1), pattern.FindAllString(page, -1)
 		if part == "links" {
