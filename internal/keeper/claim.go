@@ -63,10 +63,13 @@ func (k *Keeper) ask(ctx context.Context) (assigner.Lease, Clock, error) {
 	case err == nil && lease == nil:
 		err = fmt.Errorf("%w: the assigner returned neither a lease nor an error", assigner.ErrWorkerUnknown)
 	}
+	if err != nil {
+		return nil, Clock{}, err
+	}
 	if last.Load() == nil {
 		now()
 	}
-	return lease, *last.Load(), err
+	return lease, *last.Load(), nil
 }
 
 // admit checks a grant and enters it into the registry of the process.

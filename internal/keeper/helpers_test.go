@@ -29,6 +29,7 @@ type rig struct {
 	renew   func(ctx context.Context, g *assigner.Grant, used, want int64) error
 	release func(ctx context.Context, used int64) error
 	ended   func()
+	deltas  func() // called by the hook Deltas; nil: nothing
 
 	used    atomic.Int64
 	ahead   atomic.Int64 // the position, if it is ahead of used
@@ -93,7 +94,12 @@ func (r *rig) settings() keeper.Settings {
 
 func (r *rig) hooks() keeper.Hooks {
 	return keeper.Hooks{
-		Deltas: func() (int64, int64) { return r.used.Load(), max(r.used.Load(), r.ahead.Load()) },
+		Deltas: func() (int64, int64) {
+			if r.deltas != nil {
+				r.deltas()
+			}
+			return r.used.Load(), max(r.used.Load(), r.ahead.Load())
+		},
 		Oldest: func() int64 { return 0 },
 		Ended: func() int64 {
 			if r.ended != nil {

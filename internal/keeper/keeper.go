@@ -78,7 +78,6 @@ type Keeper struct {
 
 	state   atomic.Pointer[State] // see transition
 	moving  sync.Mutex            // held by transition
-	issued  int64                 // the last answer of Hooks.Ended; under moving, and read by Close
 	changed generator.Notifier    // wakes waiting goroutines after a change of state
 	want    atomic.Int64          // the highest delta that Extend asked for since the last renewal; 0: none
 	wake    chan struct{}         // capacity 1: wakes run, which checks state and want

@@ -262,6 +262,42 @@ func TestLeaseIsAbandonedOnce(t *testing.T) {
 	})
 }
 
+// The clock of a user may find out, while a lease is being lost, that the machine was resumed, and
+// call Invalidate.
+func TestClockOfALossInvalidates(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		fence(r)
+		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
+			r.deltas = func() {
+				r.deltas = nil
+				r.Invalidate()
+			}
+			return assigner.ErrWorkerRowLost
+		}
+		r.open(t)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if got := r.Current(); got == nil || got.WorkerID != r.first+1 {
+			t.Errorf("the state after the loss is %+v, want one of the next worker ID", got)
+		}
+	})
+}
+
+// Invalidate and Close may be called at once.
+func TestInvalidateBesideClose(t *testing.T) {
+	for range 20 {
+		r := newRig()
+		testkit.Must(t, r.startIn(t.Context(), r.settings()))
+		testkit.Together(2, func(i int) {
+			if i == 0 {
+				r.Invalidate()
+			} else {
+				testkit.Must(t, r.Close())
+			}
+		})
+	}
+}
+
 // A lease that is being taken or renewed when Invalidate is called may be older than the copy of
 // the process.
 func TestInvalidateReachesACallInProgress(t *testing.T) {

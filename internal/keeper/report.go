@@ -27,10 +27,8 @@ var (
 
 // kindOf returns the kind of an error that passes: its text has times that change.
 func kindOf(err error) error {
-	for _, kind := range []error{assigner.ErrQuarantined, assigner.ErrWorkersExhausted, assigner.ErrWorkerAheadOfClock} {
-		if errors.Is(err, kind) {
-			return kind
-		}
+	if errors.Is(err, assigner.ErrQuarantined) {
+		return assigner.ErrQuarantined
 	}
 	return errWait
 }

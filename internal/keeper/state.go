@@ -35,6 +35,8 @@ type State struct {
 	at       time.Time // when position was read; pace measures from there
 	position int64
 	rate     float64 // ID time per real time before at, at least 1
+
+	issued int64 // in None: the answer of Hooks.Ended
 }
 
 // The events that change a State.
@@ -71,11 +73,10 @@ func (s State) after(event any) State {
 	case renewed: // Held -> Held
 		return s.reach(e.position, e.last)
 	case lost: // Held -> Lost, or None if the worker ID may have a new holder in the same deltas
-		s.Phase = Lost
 		if !s.Fenced() || e.grant.WorkerID != s.WorkerID || e.gone {
-			s.Phase = None
+			return s.after(ended{})
 		}
-		s.Last, s.Half = min(s.Last, e.grant.Last), math.MaxInt64
+		s.Phase, s.Last, s.Half = Lost, min(s.Last, e.grant.Last), math.MaxInt64
 	case ended: // any -> None
 		s.Phase = None
 	}
@@ -95,16 +96,9 @@ func (k *Keeper) transition(from *State, event any) *State {
 	}
 	next := from.after(event)
 	k.state.Store(&next)
-	if next.Phase == Lost {
-		// If the limit was lowered, IDs above it may be prepared. Deltas waits for a pass that
-		// composes under the old limit.
-		if used, _ := k.hooks.Deltas(); used > next.Last {
-			next = next.after(ended{})
-			k.state.Store(new(next))
-		}
-	}
 	if next.Phase == None {
-		k.issued = k.hooks.Ended()
+		next.issued = k.hooks.Ended()
+		k.state.Store(new(next))
 	}
 	return k.state.Load()
 }
@@ -112,10 +106,18 @@ func (k *Keeper) transition(from *State, event any) *State {
 // lose records the loss of the lease held. Its grant may be lower than before.
 func (k *Keeper) lose(held *State, grant assigner.Grant, err error) {
 	gone := errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing)
-	if k.transition(held, lost{grant, gone}) == nil {
+	state := k.transition(held, lost{grant, gone})
+	if state == nil {
 		return
 	}
 	k.lastErr.Store(&err)
+	// If the limit was lowered, IDs above it may be prepared. Deltas waits for a pass that composes
+	// under the old limit. It may call the user's clock, so no lock is held.
+	if state.Phase == Lost {
+		if used, _ := k.hooks.Deltas(); used > state.Last {
+			k.transition(state, ended{})
+		}
+	}
 	k.Logger.Error("worker ID lost", "worker", held.WorkerID, "error", err)
 	generator.Report(k.Logger, "LeaseLost", k.Trace.LeaseLost, assigner.LeaseInfo{Grant: held.Grant, Err: err})
 }
@@ -145,14 +147,17 @@ func (k *Keeper) Invalidate() {
 func (k *Keeper) Close() error {
 	k.cancel()
 	k.ran.Wait()
-	last := *k.Latest()
-	k.transition(nil, ended{})
-	k.registration.End(k.issued)
+	last := k.Latest()
+	none := k.transition(last, ended{})
+	for ; none == nil; none = k.transition(last, ended{}) {
+		last = k.Latest()
+	}
+	k.registration.End(none.issued)
 	if last.Phase != Held {
 		k.abandon()
 		return nil // no lease to release
 	}
-	if err := k.release(context.Background(), k.lease, k.issued); err != nil {
+	if err := k.release(context.Background(), k.lease, none.issued); err != nil {
 		k.Logger.Warn("worker ID not released", "worker", last.WorkerID, "error", err)
 		return fmt.Errorf("%s: worker ID not released: %w", k.Package, generator.Detach(err))
 	}
