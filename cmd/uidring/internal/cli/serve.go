@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime"
 	"slices"
 	"syscall"
 	"time"
@@ -43,11 +42,6 @@ func newServe(s *streams) *cobra.Command {
 	f.addTo(cmd)
 	return cmd
 }
-
-// ballast is the size of memory that nothing touches: it is not resident, but counts as live for
-// the garbage collector. Without it a cycle, which marks 3 MiB of the process, comes every 3 MiB of
-// requests and takes 5 % of their time. A larger GOGC would multiply the memory of connections.
-const ballast = 32 << 20 // bytes
 
 // serveFlags are the values of the flags, before finish completes them.
 type serveFlags struct {
@@ -113,7 +107,6 @@ func (f *serveFlags) serve(cmd *cobra.Command, log io.Writer) error {
 		return usageError{err}
 	}
 	logSettings(f.config.Logger, cmd.Flags())
-	defer runtime.KeepAlive(make([]byte, ballast))
 	ctx, stop := untilSignal(cmd.Context())
 	defer stop()
 	if err = process.Run(ctx); permanent(err) {

@@ -78,15 +78,11 @@ func (s *Service) connections() (api, admin int) {
 // connections of netutil.LimitListener, they can be closed for writing alone, so that the client of
 // a request that is too large reads the answer.
 //
-// It looks once a second at the deadlines of its connections. A request of HTTP/1.1 sets seven, and
-// as many timers would take 5 % of its time.
-//
 // A site answers httpapi.Starting until its handler is known. At the end of the process it closes
 // connections together with an answer: closing an idle connection could lose a request.
 type site struct {
 	net.Listener
 	places  chan struct{}                // has an entry for each open connection
-	conns   sync.Map                     // of *placed: those connections
 	closed  chan struct{}                // closed by Close
 	close   func() error                 // once: http.Server.Shutdown closes it again
 	handler atomic.Pointer[http.Handler] // nil: the worker ID is being taken
@@ -130,91 +126,20 @@ func (n *site) Accept() (net.Conn, error) {
 		<-n.places
 		return nil, err
 	}
-	c := &placed{TCPConn: accepted.(*net.TCPConn), site: n}
-	c.read.set, c.write.set = c.TCPConn.SetReadDeadline, c.TCPConn.SetWriteDeadline
-	n.conns.Store(c, nil)
-	return c, nil
+	return &placed{accepted.(*net.TCPConn), sync.OnceFunc(func() { <-n.places })}, nil
 }
 
 func (n *site) Close() error { return n.close() }
 
-// sweep enforces the deadlines that have passed, each second until the site is closed and has no
-// connections.
-func (n *site) sweep() {
-	for closed := n.closed; closed != nil || len(n.places) > 0; {
-		n.sweepAt(time.Now())
-		select {
-		case <-closed:
-			closed = nil
-		case <-time.After(time.Second):
-		}
-	}
-}
-
-func (n *site) sweepAt(now time.Time) {
-	n.conns.Range(func(c, _ any) bool {
-		c.(*placed).read.pass(now)
-		c.(*placed).write.pass(now)
-		return true
-	})
-}
-
 // A placed connection frees its place when it is closed.
 type placed struct {
 	*net.TCPConn
-	site        *site
-	read, write deadline
+	free func() // once
 }
 
 func (c *placed) Close() error {
-	err := c.TCPConn.Close()
-	if _, open := c.site.conns.LoadAndDelete(c); open {
-		<-c.site.places
-	}
-	return err
-}
-
-func (c *placed) SetReadDeadline(t time.Time) error  { return c.read.change(t) }
-func (c *placed) SetWriteDeadline(t time.Time) error { return c.write.change(t) }
-
-func (c *placed) SetDeadline(t time.Time) error {
-	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
-}
-
-// A deadline is of the reads or of the writes of a connection. It passes up to a second late. One
-// before the start of the process passes at once: net/http ends a read with it.
-type deadline struct {
-	set    func(time.Time) error // sets it in the connection itself
-	mu     sync.Mutex
-	at     time.Time // zero: none, or it has passed
-	passed bool      // the connection has a deadline in the past
-}
-
-var processStart = time.Now()
-
-func (d *deadline) change(t time.Time) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.at = t
-	switch {
-	case !t.IsZero() && t.Before(processStart):
-		d.at, d.passed = time.Time{}, true
-		return d.set(t)
-	case d.passed:
-		d.passed = false
-		return d.set(time.Time{})
-	}
-	return nil
-}
-
-// pass has the deadline pass if it is before now.
-func (d *deadline) pass(now time.Time) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.at.IsZero() && d.at.Before(now) {
-		d.at, d.passed = time.Time{}, true
-		_ = d.set(processStart) // the connection may be closed
-	}
+	defer c.free()
+	return c.TCPConn.Close()
 }
 
 func (n *site) open(h http.Handler) { n.handler.Store(&h) }
@@ -232,7 +157,6 @@ func (n *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve serves connections. It returns nil once the server is shut down.
 func (n *site) serve() (err error) {
-	go n.sweep()
 	if n.scheme == "https" {
 		err = n.server.ServeTLS(n, "", "")
 	} else {

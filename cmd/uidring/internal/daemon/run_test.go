@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -216,38 +217,6 @@ func TestRunRefusesToStart(t *testing.T) {
 	}
 }
 
-// Clients that do not read their answers hold all places of the API. The page, metrics and probes
-// have places of their own; the next client is answered once a place is free.
-func TestFullListenerDoesNotStarveTheOther(t *testing.T) {
-	cfg, log := testConfig(t)
-	cfg.MaxConnections = 8
-	r := ready(t, cfg, log)
-	slow := make(map[*http.Client]io.Reader)
-	for range cfg.MaxConnections {
-		client := clients(t, nil)["HTTP/2.0"]
-		slow[client] = draw(t, client, r, 100_000)
-	}
-	waiting := make(chan error, 1)
-	go func() {
-		_, _, err := get(clients(t, nil)["HTTP/1.1"], r.url()+"/v1/id")
-		waiting <- err
-	}()
-	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/", "/v1/parse/1"} {
-		if status, body, err := get(http.DefaultClient, r.adminURL()+path); status != http.StatusOK {
-			t.Errorf("%s: %d %s %v", path, status, body, err)
-		}
-	}
-	if len(waiting) > 0 {
-		t.Errorf("a ninth client of eight: %v", <-waiting)
-	}
-	for client, answer := range slow {
-		_, err := io.Copy(io.Discard, answer)
-		testkit.Must(t, err)
-		client.CloseIdleConnections()
-	}
-	testkit.Must(t, <-waiting)
-}
-
 // A burst of silent connections, more than either listener has places, ends with the time limit for
 // a header. Few open files lower max-connections.
 func TestBurstOfSilentConnectionsIsOutlasted(t *testing.T) {
@@ -291,55 +260,46 @@ func TestErrorLogTellsMistakesOfClientsApart(t *testing.T) {
 	}
 }
 
-// The test looks at the deadlines ahead of their time.
-func TestDeadlinesOfConnections(t *testing.T) {
-	service := &Service{logger: slog.New(slog.DiscardHandler)}
-	n, err := service.newSite(t.Context(), "listen", "127.0.0.1:0", 10)
+// Each client stalls at another step, and loses the only place to the next one after a time limit.
+// The limits are a hundredth of the real ones.
+func TestStalledClientsLoseTheirPlaces(t *testing.T) {
+	service := &Service{cfg: Config{MaxConnections: 1}, logger: slog.New(slog.DiscardHandler)}
+	connections, _ := service.connections()
+	n, err := service.newSite(t.Context(), "listen", "127.0.0.1:0", connections)
 	testkit.Must(t, err)
-	cut := make(chan struct{})
+	for _, limit := range []*time.Duration{&n.server.ReadHeaderTimeout, &n.server.ReadTimeout, &n.server.WriteTimeout, &n.server.IdleTimeout} {
+		*limit /= 100
+	}
+	var cut atomic.Bool
 	n.open(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/endless" {
-			for err == nil {
+		switch r.URL.Path {
+		case "/body":
+			_, _ = io.Copy(io.Discard, r.Body)
+		case "/endless":
+			for err := error(nil); err == nil; {
 				_, err = w.Write(make([]byte, 64<<10))
 			}
-			close(cut)
+			cut.Store(true)
+		case "/last":
+			if !cut.Load() {
+				t.Error("a connection is served beside another one")
+			}
 		}
 	}))
 	go func() { _ = n.serve() }()
 	defer n.server.Close()
-	address := n.Addr().String()
-
-	idle := dial(t, address)
-	answers := bufio.NewReader(idle)
-	for range 3 {
-		_, err := io.WriteString(idle, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	var last net.Conn
+	for _, request := range []string{
+		"", "GET / HTTP/1.1\r\nHost:", "POST /body HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n",
+		"GET /idle HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n", "GET /last HTTP/1.1\r\nHost: localhost\r\n\r\n",
+	} {
+		last = dial(t, n.Addr().String())
+		_, err := io.WriteString(last, request)
 		testkit.Must(t, err)
-		answer, err := http.ReadResponse(answers, nil)
-		testkit.Must(t, err)
-		if answer.StatusCode != http.StatusOK {
-			t.Errorf("status %d, want 200", answer.StatusCode)
-		}
-		n.sweepAt(time.Now().Add(idleTimeout - time.Second)) // also ends the write, which is over
 	}
-
-	unread := dial(t, address)
-	_, err = io.WriteString(unread, "GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	answer, err := http.ReadResponse(bufio.NewReader(last), nil)
 	testkit.Must(t, err)
-	testkit.Until(t, "the end of an answer that is not read", func() bool {
-		n.sweepAt(time.Now().Add(writeTimeout + time.Second))
-		select {
-		case <-cut:
-			return true
-		default:
-			return false
-		}
-	})
-
-	silent := dial(t, address)
-	_, err = io.WriteString(silent, "GET / HTTP/1.1\r\nHost:")
-	testkit.Must(t, err)
-	testkit.Until(t, "the end of all connections", func() bool {
-		n.sweepAt(time.Now().Add(idleTimeout + time.Second))
-		return len(n.places) == 1 // of the connection that Accept waits for
-	})
+	if answer.StatusCode != http.StatusOK {
+		t.Errorf("status %d, want 200", answer.StatusCode)
+	}
 }

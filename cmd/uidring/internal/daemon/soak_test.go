@@ -69,7 +69,7 @@ func TestSoak(t *testing.T) {
 	<-probed
 	last := use(server)
 	t.Logf("%3.0f s  %11d IDs  %v", time.Since(began).Seconds(), all.Len(), last)
-	const garbage = 48 << 20 // of a cycle, with the ballast of serve
+	const garbage = 48 << 20 // of a cycle
 	if last.goroutines > first.goroutines+16 || last.files > first.files+16 || last.bytes > first.bytes+first.bytes/4+garbage {
 		t.Errorf("grown from %v to %v", first, last)
 	}
