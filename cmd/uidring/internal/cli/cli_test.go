@@ -11,9 +11,13 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/spf13/cobra"
 )
+
+// The tests run in a zone that is not UTC, which reveals a time printed without .UTC().
+func init() { time.Local = time.FixedZone("Asia/Kolkata", 5*3600+1800) }
 
 // run runs the command. It returns the exit code and the output.
 func run(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {

@@ -36,7 +36,7 @@ func TestServingPageNamesFlags(t *testing.T) {
 	clean(t)
 	text, err := os.ReadFile("../../../../docs/SERVING.md")
 	testkit.Must(t, err)
-	flags := serveCommand(t).Flags()
+	flags := newServe(new(streams)).Flags()
 	named := regexp.MustCompile("[` ]--([a-z][a-z-]+)").FindAllStringSubmatch(string(text), -1)
 	for _, m := range named {
 		if name := m[1]; flags.Lookup(name) == nil && name != "help" {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -82,10 +83,21 @@ func (m *migration) run(args []string) error {
 	return err
 }
 
-// read returns the IDs, and their origin for people.
+// read returns the IDs, and their origin for people. It skips NULL and blank lines, which psql
+// prints for NULL: the verdict is about a set of IDs, not about rows.
 func (m *migration) read(args []string) (ids []int64, origin string, err error) {
 	if len(args) == 1 && args[0] == "-" {
-		ids, err = m.readLines()
+		err = m.s.eachLine(func(number int, line string) error {
+			if line == "" || line == "NULL" {
+				return nil
+			}
+			id, err := decimalID(line)
+			if err != nil {
+				return fmt.Errorf("line %d: %w, one per line without a header", number, err)
+			}
+			ids = append(ids, id)
+			return nil
+		})
 		return ids, "all IDs of standard input", err
 	}
 	for i, arg := range args {
@@ -98,27 +110,35 @@ func (m *migration) read(args []string) (ids []int64, origin string, err error) 
 	return ids, "all arguments", nil
 }
 
-// readLines reads decimal IDs from standard input. It skips NULL and blank lines, which psql prints
-// for NULL: the verdict is about a set of IDs, not about rows.
-func (m *migration) readLines() (ids []int64, err error) {
-	err = m.s.eachLine(func(number int, line string) error {
-		if line == "" || line == "NULL" {
-			return nil
-		}
-		id, err := decimalID(line)
-		if err != nil {
-			return fmt.Errorf("line %d: %w, one per line without a header", number, err)
-		}
-		ids = append(ids, id)
-		return nil
-	})
-	return ids, err
-}
-
 func decimalID(text string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("%q, allowed: decimal IDs from -2^63 to 2^63 - 1", text)
 	}
 	return id, nil
+}
+
+// An oldFormat holds the flags old and old-epoch.
+type oldFormat struct {
+	name  string
+	epoch timeFlag
+}
+
+// addTo adds the flags to a command.
+func (f *oldFormat) addTo(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.name, "old", "", "`format` of the existing IDs: "+strings.Join(migrate.FormatNames(), ", ")+", or a layout; required")
+	cmd.Flags().Var(&f.epoch, "old-epoch", "time where delta of the existing IDs is 0 (default: of the format)")
+	_ = cmd.MarkFlagRequired("old")
+}
+
+// get returns the format with the epoch of the flag, if it is set.
+func (f *oldFormat) get() (migrate.Format, error) {
+	format, err := migrate.ParseFormat(f.name)
+	if err != nil {
+		return format, usagef("--old %q, %w", f.name, err)
+	}
+	if !f.epoch.IsZero() {
+		format.Epoch = f.epoch.Time
+	}
+	return format, nil
 }

@@ -31,11 +31,10 @@ func newMigratePin(s *streams) *cobra.Command {
 				return usagef("--old %q --old-epoch %q, allowed: baidu, or the layout and the epoch of the Java services", java.Name, &old.epoch)
 			}
 			return store.with(cmd.Context(), func(ctx context.Context, st *storeurl.Store) error {
-				db, err := sqlHandle(st)
-				if err != nil {
-					return err
+				if st.DB() == nil {
+					return usagef("--store %s, allowed: the URL of an SQL database, sqlite:, mysql: or postgres:", st)
 				}
-				if err := sqlassigner.Pin(ctx, db, sqlassigner.Config{}, java.Layout, java.Epoch); err != nil {
+				if err := sqlassigner.Pin(ctx, st.DB(), sqlassigner.Config{}, java.Layout, java.Epoch); err != nil {
 					return fmt.Errorf("%s: %w", st, err)
 				}
 				return write(s.out, "%s: WORKER_NODE has layout %s since %s\n", st, java.Layout, rfc3339(java.Epoch))

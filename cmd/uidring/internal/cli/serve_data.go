@@ -7,9 +7,6 @@ import (
 	"strings"
 )
 
-// dataFile is the name of the SQLite file in the data folder.
-const dataFile = "uidring.db"
-
 // dataFolder returns the default folder for the SQLite file: the state folder that systemd made for
 // the service, or a folder in the user's data folder. It returns "" if neither is known.
 func dataFolder(env func(string) string) string {
@@ -48,5 +45,5 @@ func dataURL(folder string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return (&url.URL{Scheme: "sqlite", Path: filepath.ToSlash(filepath.Join(folder, dataFile))}).String(), nil
+	return (&url.URL{Scheme: "sqlite", Path: filepath.ToSlash(filepath.Join(folder, "uidring.db"))}).String(), nil
 }

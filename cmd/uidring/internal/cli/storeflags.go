@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jmoiron/sqlx"
 	"github.com/spf13/cobra"
 
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
@@ -73,12 +72,4 @@ func (f *storeFlags) with(ctx context.Context, do func(context.Context, *storeur
 	}
 	defer st.Close()
 	return f.within(ctx, func(ctx context.Context) error { return do(ctx, st) })
-}
-
-// sqlHandle returns the handle of an SQL database.
-func sqlHandle(st *storeurl.Store) (*sqlx.DB, error) {
-	if db := st.DB(); db != nil {
-		return db, nil
-	}
-	return nil, usagef("--store %s, allowed: the URL of an SQL database, sqlite:, mysql: or postgres:", st)
 }

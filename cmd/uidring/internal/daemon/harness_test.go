@@ -193,10 +193,8 @@ func serve(t *testing.T, args ...string) *child {
 // launch starts a command in an environment without settings.
 func launch(t *testing.T, cmd *exec.Cmd) *child {
 	t.Helper()
-	if cmd.Env == nil {
-		cmd.Env = append(os.Environ(), "STATE_DIRECTORY=", "XDG_STATE_HOME="+t.TempDir()) // no store is known
-	}
-	cmd.Env = slices.DeleteFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "UIDRING_") })
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "UIDRING_") })
+	cmd.Env = append(cmd.Env, "STATE_DIRECTORY=", "XDG_STATE_HOME="+t.TempDir()) // no store is known
 	c := &child{t: t, log: new(logbook)}
 	cmd.Stderr = c.log
 	var err error
@@ -375,13 +373,4 @@ func trusting(certs string) *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM([]byte(certs))
 	return &tls.Config{RootCAs: pool}
-}
-
-// certificateFiles gives a service a certificate and its key.
-func certificateFiles(t *testing.T, cfg *Config, cert, key string) {
-	t.Helper()
-	dir := t.TempDir()
-	cfg.CertFile, cfg.KeyFile = filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
-	write(t, cfg.CertFile, cert)
-	write(t, cfg.KeyFile, key)
 }

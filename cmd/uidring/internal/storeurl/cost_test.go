@@ -9,21 +9,20 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/internal/test/testkit"
-	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
 )
 
 // A meter counts the round trips and the bytes between clients and a server. A round trip begins
 // when a client sends after the server has.
 type meter struct {
-	mu           sync.Mutex
-	trips, bytes int
+	mu sync.Mutex
+	cost
 }
 
-func (m *meter) read() (trips, bytes int) {
+func (m *meter) read() cost {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.trips, m.bytes
+	return m.cost
 }
 
 // listen passes connections on to a server, and returns its address.
@@ -76,26 +75,25 @@ type cost struct{ trips, bytes int }
 func TestRoundTripsOfALease(t *testing.T) {
 	const more, moreBytes = 3, 1000
 	for name, c := range map[string]struct {
-		start              func(*testing.T) (*testserver.Server, func(string) string)
 		claim, renew, free cost
 	}{
-		"MariaDB": {mariaDB, cost{10, 11300}, cost{4, 5700}, cost{4, 1800}}, "MySQL": {mySQL, cost{10, 10100}, cost{4, 4500}, cost{4, 1100}},
-		"etcd": {etcd, cost{0, 5000}, cost{0, 2600}, cost{0, 1500}}, "ZooKeeper": {zooKeeper, cost{14, 4200}, cost{5, 1400}, cost{3, 1100}},
+		"MariaDB": {cost{10, 11300}, cost{4, 5700}, cost{4, 1800}}, "MySQL": {cost{10, 10100}, cost{4, 4500}, cost{4, 1100}},
+		"etcd": {cost{0, 5000}, cost{0, 2600}, cost{0, 1500}}, "ZooKeeper": {cost{14, 4200}, cost{5, 1400}, cost{3, 1100}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server, urlWith := c.start(t)
+			server, format := logins[name](t)
 			var m meter
-			s := open(t, strings.ReplaceAll(urlWith(password), server.Addr(), m.listen(t, server.Addr())), "orders")
+			s := open(t, as(password, strings.ReplaceAll(format, server.Addr(), m.listen(t, server.Addr()))), "orders")
 			_, err := s.Create(t.Context(), schema.Leases)
 			testkit.Must(t, err)
 			for try := range 2 {
 				var l assigner.Lease
 				step := func(name string, most cost, f func() error) {
-					trips, bytes := m.read()
+					before := m.read()
 					testkit.Must(t, f())
-					nowTrips, nowBytes := m.read()
-					took := cost{nowTrips - trips, nowBytes - bytes}
+					now := m.read()
+					took := cost{now.trips - before.trips, now.bytes - before.bytes}
 					t.Logf("%s: %d round trips, %d bytes", name, took.trips, took.bytes)
 					if try > 0 && (most.trips > 0 && took.trips > most.trips+more || took.bytes > most.bytes+moreBytes) {
 						t.Errorf("%s: %+v, want %+v", name, took, most)

@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/remoteassigner"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -31,9 +32,7 @@ func TestOpenRemoteLeases(t *testing.T) {
 	t.Cleanup(server.Close)
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := os.WriteFile(ca, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(ca, text, 0o600))
 	host := strings.TrimPrefix(server.URL, "https://")
 	s := open(t, "https://:sesame%2F+=0123456@"+testserver.FreeAddr(t)+"/ids/?addr="+host+"&ca="+ca, "orders")
 	if _, err := s.Status(t.Context()); err == nil {

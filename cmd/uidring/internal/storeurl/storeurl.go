@@ -94,7 +94,6 @@ type Store struct {
 	leasestore.Store
 
 	name     string // the URL without user, password and parameters
-	single   bool   // it has one namespace
 	path     string // of the file or folder, "" for a server
 	create   func(context.Context, []schema.Group) (made []string, err error)
 	blank    func(context.Context) (bool, error)
@@ -157,7 +156,7 @@ func (s *Store) String() string { return s.name }
 func (s *Store) Path() string { return s.path }
 
 // Single reports whether the store is a folder, which has one namespace.
-func (s *Store) Single() bool { return s.single }
+func (s *Store) Single() bool { return s.path != "" && s.db == nil }
 
 // DB returns the handle of an SQL database, which Close closes, or nil for another store.
 func (s *Store) DB() *sqlx.DB { return s.db }
@@ -247,7 +246,7 @@ func openFile(s *Store, u *url.URL, _ string, _ *tls.Config) error {
 	if u.Path == "" || u.Opaque != "" {
 		return errors.New("no folder, allowed: file:///folder, with an absolute path")
 	}
-	s.Store, s.path, s.single = fileassigner.LeaseStore(u.Path, fileassigner.Config{}), filepath.Clean(u.Path), true
+	s.Store, s.path = fileassigner.LeaseStore(u.Path, fileassigner.Config{}), filepath.Clean(u.Path)
 	s.segments = func(allowUndurable bool) segment.Source {
 		return fileassigner.SegmentSource(u.Path, fileassigner.SegmentConfig{AllowUndurable: allowUndurable})
 	}

@@ -37,87 +37,67 @@ func open(t *testing.T, url, namespace string) *storeurl.Store {
 	return testkit.Close(t, s, err)
 }
 
-// at returns a URL with the user ids and a password.
-func at(scheme, host, rest, password string) string {
-	return scheme + "://" + url.UserPassword("ids", password).String() + "@" + host + rest
+// logins start servers that the user ids can use with password. A URL has %s in place of both.
+var logins = map[string]func(*testing.T) (server *testserver.Server, url string){
+	"MariaDB": func(t *testing.T) (*testserver.Server, string) { return withUser(t, testserver.MariaDB(t)) },
+	"MySQL":   func(t *testing.T) (*testserver.Server, string) { return withUser(t, testserver.MySQL(t)) },
+	"Redis": func(t *testing.T) (*testserver.Server, string) {
+		server := testserver.Redis(t)
+		client := redis.NewClient(&redis.Options{Addr: server.Addr()})
+		defer client.Close()
+		testkit.Must(t, client.ACLSetUser(t.Context(), "ids", "on", ">"+password, "~{uidring}:*", "+@all").Err())
+		return server, "redis://%s@" + server.Addr() + "/0?max_retries=1&dial_timeout=1s"
+	},
+	"etcd": func(t *testing.T) (*testserver.Server, string) {
+		server := testserver.Etcd(t)
+		client, err := clientv3.New(clientv3.Config{Endpoints: []string{server.DSN()}, Logger: zap.NewNop()})
+		testkit.Close(t, client, err)
+		for _, user := range []string{"root", "ids"} {
+			_, errAdd := client.UserAdd(t.Context(), user, password)
+			_, errGrant := client.UserGrantRole(t.Context(), user, "root")
+			testkit.Must(t, errors.Join(errAdd, errGrant))
+		}
+		_, err = client.AuthEnable(t.Context())
+		testkit.Must(t, err)
+		return server, "etcd://%s@" + server.Addr()
+	},
+	"NATS": func(t *testing.T) (*testserver.Server, string) {
+		server := testserver.NATS(t, "--user", "ids", "--pass", password)
+		return server, "nats://%s@" + server.Addr() + ",127.0.0.1:1/workers?sync=always&replicas=1"
+	},
+	"ZooKeeper": func(t *testing.T) (*testserver.Server, string) { // the znodes are for the user that has created them
+		server := testserver.ZooKeeper(t)
+		return server, "zookeeper://%s@127.0.0.1:1," + server.Addr() + "/services/uidring"
+	},
 }
 
-func mariaDB(t *testing.T) (*testserver.Server, func(password string) string) {
-	return withUser(t, testserver.MariaDB(t))
-}
-
-func mySQL(t *testing.T) (*testserver.Server, func(password string) string) {
-	return withUser(t, testserver.MySQL(t))
-}
-
-func withUser(t *testing.T, server *testserver.Server) (*testserver.Server, func(password string) string) {
+func withUser(t *testing.T, server *testserver.Server) (*testserver.Server, string) {
 	db, err := sqlassigner.OpenMySQL(server.DSN())
 	testkit.Close(t, db, err)
 	db.MustExecContext(t.Context(), "CREATE USER ids@'%' IDENTIFIED BY '"+password+"'")
 	db.MustExecContext(t.Context(), "GRANT ALL ON uidring.* TO ids@'%'")
-	return server, func(password string) string { return at("mysql", server.Addr(), "/uidring?timeout=1s", password) }
+	return server, "mysql://%s@" + server.Addr() + "/uidring?timeout=1s"
 }
 
-func redisServer(t *testing.T) (*testserver.Server, func(password string) string) {
-	server := testserver.Redis(t)
-	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
-	defer client.Close()
-	testkit.Must(t, client.ACLSetUser(t.Context(), "ids", "on", ">"+password, "~{uidring}:*", "+@all").Err())
-	return server, func(password string) string {
-		return at("redis", server.Addr(), "/0?max_retries=1&dial_timeout=1s", password)
-	}
-}
-
-func etcd(t *testing.T) (*testserver.Server, func(password string) string) {
-	server := testserver.Etcd(t)
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{server.DSN()}, Logger: zap.NewNop()})
-	testkit.Close(t, client, err)
-	for _, user := range []string{"root", "ids"} {
-		if _, err := client.UserAdd(t.Context(), user, password); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := client.UserGrantRole(t.Context(), user, "root"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := client.AuthEnable(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return server, func(password string) string { return at("etcd", server.Addr(), "", password) }
-}
-
-func natsServer(t *testing.T) (*testserver.Server, func(password string) string) {
-	server := testserver.NATS(t, "--user", "ids", "--pass", password)
-	return server, func(password string) string {
-		return at("nats", server.Addr()+",127.0.0.1:1", "/workers?sync=always&replicas=1", password)
-	}
-}
-
-// The znodes are for the user that has created them.
-func zooKeeper(t *testing.T) (*testserver.Server, func(password string) string) {
-	server := testserver.ZooKeeper(t)
-	return server, func(password string) string {
-		return at("zookeeper", "127.0.0.1:1,"+server.Addr(), "/services/uidring", password)
-	}
+// as puts the user ids with a password into a URL.
+func as(password, format string) string {
+	return strings.Replace(format, "%s", url.UserPassword("ids", password).String(), 1)
 }
 
 func TestOpenServers(t *testing.T) {
 	t.Parallel()
-	for name, start := range map[string]func(*testing.T) (*testserver.Server, func(string) string){
-		"MariaDB": mariaDB, "MySQL": mySQL, "Redis": redisServer, "etcd": etcd,
-		"NATS": natsServer, "ZooKeeper": zooKeeper,
-	} {
+	for name, start := range logins {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server, urlWith := start(t)
-			s := open(t, urlWith(password), "orders")
+			server, format := start(t)
+			s := open(t, as(password, format), "orders")
 			use(t, s)
 			if text := s.String(); !strings.Contains(text, server.Addr()) || strings.Contains(text, "ids") || strings.Contains(text, "?") {
 				t.Errorf("String = %q, want scheme, host and path", text)
 			}
-			refuses(t, urlWith("another word"), "another word")
+			refuses(t, as("another word", format), "another word")
 			server.Kill9()
-			refuses(t, urlWith(password), password)
+			refuses(t, as(password, format), password)
 		})
 	}
 }
@@ -208,9 +188,8 @@ func TestCreateBucketNeedsReplicas(t *testing.T) {
 func use(t *testing.T, s *storeurl.Store) {
 	t.Helper()
 	for range 2 {
-		if _, err := s.Create(t.Context(), schema.Leases, schema.Segments); err != nil {
-			t.Fatal(err)
-		}
+		_, err := s.Create(t.Context(), schema.Leases, schema.Segments)
+		testkit.Must(t, err)
 	}
 	g := testgen.Cached(t, cached.Config{
 		// Redis quarantines each claim for Window and MaxSkew.

@@ -95,9 +95,8 @@ func TestTLSOfNATS(t *testing.T) {
 	t.Parallel()
 	pki := newPKI(t)
 	base := "nats://" + testserver.NATS(t, "--tlsverify", "--tlscert", pki, "--tlskey", pki, "--tlscacert", pki).Addr() + "/ids"
-	if _, err := open(t, base+"?replicas=1&"+files(pki), "orders").Create(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	_, err := open(t, base+"?replicas=1&"+files(pki), "orders").Create(t.Context())
+	testkit.Must(t, err)
 	wantConnections(t, pki, base)
 }
 
