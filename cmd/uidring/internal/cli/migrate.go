@@ -76,8 +76,8 @@ func (m *migration) run(args []string) error {
 	if err != nil {
 		return usageError{err}
 	}
-	sheet := &migrationSheet{report, old, alloc, m.start.Time, origin}
-	if err = m.s.print(sheet.json(), sheet.print); err == nil && report.New.Relation != migrate.Above {
+	sheet := &migrationSheet{origin, old, migrate.Format{Layout: alloc.Layout(), Epoch: alloc.Epoch()}, m.start.Time, report}
+	if err = m.s.print(sheet, sheet.print); err == nil && report.New.Relation != migrate.Above {
 		return errNotAbove
 	}
 	return err

@@ -12,23 +12,23 @@ import (
 // shownRows is the number of workers and of repeated IDs that people see. JSON has all.
 const shownRows = 20
 
-// A migrationSheet prints a report.
+// A migrationSheet is a report as JSON, and prints it for people.
 type migrationSheet struct {
+	Origin string         `json:"origin"`
+	Old    migrate.Format `json:"oldFormat"`
+	Next   migrate.Format `json:"newFormat"`
+	Start  time.Time      `json:"start"`
 	migrate.Report
-	old    migrate.Format
-	alloc  *bitsalloc.Allocator // of the new IDs
-	start  time.Time
-	origin string
 }
 
 // print writes the report for people.
 func (m *migrationSheet) print(w io.Writer) {
 	row := func(name, format string, args ...any) { fmt.Fprintf(w, name+"\t"+format+"\n", args...) }
-	row("IDS", "%d: %s", m.Read, m.origin)
-	if m.old.Counter() {
+	row("IDS", "%d: %s", m.Read, m.Origin)
+	if m.Old.Counter() {
 		row("FORMAT", "counter")
 	} else {
-		row("FORMAT", "%s since %s, until %s", m.old, rfc3339(m.old.Epoch), m.Ends.Format(time.DateOnly))
+		row("FORMAT", "%s since %s, until %s", m.Old, rfc3339(m.Old.Epoch), m.Ends.Format(time.DateOnly))
 	}
 	row("SMALLEST", "%d", m.Smallest)
 	row("LARGEST", "%d", m.Largest)
@@ -39,9 +39,9 @@ func (m *migrationSheet) print(w io.Writer) {
 	for _, note := range m.notes() {
 		row("NOTE", "%s", note)
 	}
-	row("NEW LAYOUT", "%s since %s, until %s", m.alloc.Layout(), rfc3339(m.alloc.Epoch()), m.New.Ends.Format(time.DateOnly))
+	row("NEW LAYOUT", "%s since %s, until %s", m.Next.Layout, rfc3339(m.Next.Epoch), m.New.Ends.Format(time.DateOnly))
 	if m.New.Relation != migrate.Ended {
-		row("NEW IDS", "%d to %d, from %s on", m.New.First, m.New.Last, rfc3339(m.start))
+		row("NEW IDS", "%d to %d, from %s on", m.New.First, m.New.Last, rfc3339(m.Start))
 	}
 	if a := m.New.Advice; a != nil {
 		place := "above the old IDs"
@@ -85,7 +85,7 @@ func fieldsText(f *migrate.Fields) string {
 // notes returns the findings about the old IDs.
 func (m *migrationSheet) notes() (notes []string) {
 	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
-	if m.Negative > 0 && m.old.Counter() {
+	if m.Negative > 0 && m.Old.Counter() {
 		note("negative IDs: %d", m.Negative)
 	} else if m.Negative > 0 {
 		note("negative IDs: %d; the layout ended on %s, and delta overflowed into the sign", m.Negative, m.Ends.Format(time.DateOnly))
@@ -93,9 +93,9 @@ func (m *migrationSheet) notes() (notes []string) {
 	if m.Foreign > 0 {
 		note("numbers that are no IDs of this format: %d", m.Foreign)
 	}
-	if m.Newest != nil && m.Newest.Time.After(m.start.Add(24*time.Hour)) {
+	if m.Newest != nil && m.Newest.Time.After(m.Start.Add(24*time.Hour)) {
 		note("the newest ID is from the future: the format or --old-epoch is wrong, or its generator ran ahead of the clock by %s",
-			m.Newest.Time.Sub(m.start).Round(time.Hour))
+			m.Newest.Time.Sub(m.Start).Round(time.Hour))
 	}
 	for i, repeat := range m.Repeated {
 		if i == shownRows {
@@ -130,15 +130,4 @@ func (m *migrationSheet) verdict() (text string) {
 		text += "; see docs/MIGRATION.md for layouts that keep apart"
 	}
 	return text
-}
-
-// json returns the report for JSON. Its IDs are texts, since JavaScript rounds large numbers.
-func (m *migrationSheet) json() any {
-	return struct {
-		Origin string         `json:"origin"`
-		Old    migrate.Format `json:"oldFormat"`
-		New    migrate.Format `json:"newFormat"`
-		Start  time.Time      `json:"start"`
-		migrate.Report
-	}{m.origin, m.old, migrate.Format{Layout: m.alloc.Layout(), Epoch: m.alloc.Epoch()}, m.start, m.Report}
 }

@@ -78,10 +78,7 @@ func (p *planner) run(s *streams) error {
 	if i := slices.IndexFunc(rows, func(r judged) bool { return r.WillDo }); i >= 0 {
 		rows[i].Preferred, errFit = true, nil
 	}
-	value := struct {
-		Layouts []judged `json:"layouts"`
-	}{rows}
-	return errors.Join(s.print(value, func(w io.Writer) { printPlan(w, rows) }), errFit)
+	return errors.Join(s.print(map[string]any{"layouts": rows}, func(w io.Writer) { printPlan(w, rows) }), errFit)
 }
 
 // judge returns all rows, and an error when a layout cannot be fitted.

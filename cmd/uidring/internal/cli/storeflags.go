@@ -42,13 +42,10 @@ func (f *storeFlags) open() (*storeurl.Store, error) {
 		return nil, usagef("--store is missing, allowed: the URL of a store, here or in UIDRING_STORE; uidring serve uses %q without one", serves)
 	}
 	st, err := storeurl.Open(f.url, f.namespace)
-	switch {
-	case errors.Is(err, storeurl.ErrNoLogin):
-		return nil, err
-	case err != nil:
-		return nil, usageError{err}
+	if err != nil && !errors.Is(err, storeurl.ErrNoLogin) {
+		err = usageError{err}
 	}
-	return st, nil
+	return st, err
 }
 
 // within calls do with a context that ends with the timeout or a signal.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
@@ -68,10 +69,7 @@ func newWorkersHorizon(s *streams) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				value := struct {
-					Horizon string `json:"horizon"`
-				}{strconv.FormatInt(id, 10)}
-				return s.print(value, func(w io.Writer) { fmt.Fprintln(w, id) })
+				return s.print(map[string]any{"horizon": uidring.ID(id)}, func(w io.Writer) { fmt.Fprintln(w, id) })
 			})
 		},
 	}
@@ -135,10 +133,7 @@ func (s *streams) printNamespaces(all map[string]leasestore.Meta) error {
 		}
 		spaces = append(spaces, n)
 	}
-	value := struct {
-		Namespaces []space `json:"namespaces"`
-	}{spaces}
-	return s.print(value, func(w io.Writer) {
+	return s.print(map[string]any{"namespaces": spaces}, func(w io.Writer) {
 		if len(spaces) == 0 {
 			fmt.Fprintln(w, "none")
 			return

@@ -249,24 +249,20 @@ func (c *child) terminate() {
 	}
 }
 
-// clients are one for HTTP/1.1 and one for HTTP/2.
-func clients(t *testing.T, trust *tls.Config) map[string]*http.Client {
+// newClient returns a client that speaks one version, HTTP/1.1 or HTTP/2.0.
+func newClient(t *testing.T, version string, trust *tls.Config) *http.Client {
 	t.Helper()
-	all := make(map[string]*http.Client)
-	for _, version := range []string{"HTTP/1.1", "HTTP/2.0"} {
-		protocols := new(http.Protocols)
-		protocols.SetHTTP1(version == "HTTP/1.1")
-		protocols.SetHTTP2(version == "HTTP/2.0")
-		protocols.SetUnencryptedHTTP2(version == "HTTP/2.0")
-		transport := &http.Transport{
-			Protocols:       protocols,
-			TLSClientConfig: trust.Clone(),
-			HTTP2:           &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}, // bytes that a server can send to a client that does not read
-		}
-		t.Cleanup(transport.CloseIdleConnections)
-		all[version] = &http.Client{Transport: transport, Timeout: testkit.Patience}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(version == "HTTP/1.1")
+	protocols.SetHTTP2(version == "HTTP/2.0")
+	protocols.SetUnencryptedHTTP2(version == "HTTP/2.0")
+	transport := &http.Transport{
+		Protocols:       protocols,
+		TLSClientConfig: trust,
+		HTTP2:           &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10}, // bytes that a server can send to a client that does not read
 	}
-	return all
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: testkit.Patience}
 }
 
 // get returns status and body.

@@ -26,25 +26,19 @@ func TestHorizonMetricAppearsWithTheFirstCall(t *testing.T) {
 	alloc := testgen.Allocator(t, bitsalloc.Default(), bitsalloc.DefaultEpoch())
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(newHorizonMetric(store, alloc))
-	gather := func() (values []float64) {
-		families, err := registry.Gather()
-		testkit.Must(t, err)
-		for _, f := range families {
-			if f.GetName() != "uidring_horizon_timestamp_seconds" {
-				t.Errorf("metric %s", f.GetName())
-			}
-			values = append(values, f.GetMetric()[0].GetGauge().GetValue())
-		}
-		return values
-	}
-	if values := gather(); values != nil {
-		t.Errorf("%v before the first call of Horizon, want no metric", values)
+	if families, err := registry.Gather(); err != nil || len(families) > 0 {
+		t.Errorf("%v, %v before the first call of Horizon, want no metric", families, err)
 	}
 	id, err := leasestore.Horizon(t.Context(), store)
 	testkit.Must(t, err)
 	f, _ := alloc.Parse(id)
-	if values := gather(); len(values) != 1 || values[0] < float64(f.Time.Unix()) || values[0] > float64(time.Now().Unix()) {
-		t.Errorf("%v after horizon %v, want a time from that on", values, f)
+	families, err := registry.Gather()
+	testkit.Must(t, err)
+	if len(families) != 1 || families[0].GetName() != "uidring_horizon_timestamp_seconds" {
+		t.Fatalf("%v after the first call of Horizon, want its metric", families)
+	}
+	if value := families[0].GetMetric()[0].GetGauge().GetValue(); value < float64(f.Time.Unix()) || value > float64(time.Now().Unix()) {
+		t.Errorf("%v after horizon %v, want a time from that on", value, f)
 	}
 }
 

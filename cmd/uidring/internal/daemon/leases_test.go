@@ -28,8 +28,7 @@ func TestLeasesOverHTTPWithstandFaults(t *testing.T) {
 	}
 	servers := []*child{start(testserver.FreeAddr(t)), start(testserver.FreeAddr(t))}
 	db, err := sqlassigner.OpenMySQL(database.DSN())
-	testkit.Must(t, err)
-	t.Cleanup(func() { _ = db.Close() })
+	testkit.Close(t, db, err)
 	store := func(urls ...string) leasestore.Store {
 		return remoteassigner.LeaseStore(urls, "remote", remoteassigner.Config{Token: leaseToken})
 	}

@@ -67,7 +67,7 @@ func TestProgramRunsAsInTheDeployment(t *testing.T) {
 	args = append(append(args, os.Getenv(programEnv)), container.Args...)
 	c := launch(t, exec.Command("env", append(args, "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--log-format=json")...)).ready()
 
-	client := clients(t, trusting(cert))["HTTP/1.1"]
+	client := newClient(t, "HTTP/1.1", trusting(cert))
 	var metrics string
 	for _, ask := range []struct {
 		token, path string

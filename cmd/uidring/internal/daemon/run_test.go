@@ -109,8 +109,8 @@ func TestRunEndsInOrder(t *testing.T) {
 	cfg.Drain, cfg.linger = 2*time.Second, testkit.Patience
 	r := ready(t, cfg, log)
 	const n = 100_000
-	all := clients(t, nil)
-	slow, client := draw(t, all["HTTP/2.0"], r, n), all["HTTP/1.1"]
+	client, reader := newClient(t, "HTTP/1.1", nil), newClient(t, "HTTP/2.0", nil)
+	slow := draw(t, reader, r, n)
 	events := dial(t, r.admin)
 	fmt.Fprint(events, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	stream, err := http.ReadResponse(bufio.NewReader(events), nil)
@@ -147,7 +147,7 @@ func TestRunEndsInOrder(t *testing.T) {
 		}
 	}
 	body, err := io.ReadAll(slow)
-	all["HTTP/2.0"].CloseIdleConnections() // the last connection, for which the service waits
+	reader.CloseIdleConnections() // the last connection, for which the service waits
 	if lines := strings.Count(string(body), "\n"); err != nil || lines != n {
 		t.Errorf("%d IDs of %d, then %v", lines, n, err)
 	}
@@ -160,7 +160,7 @@ func TestRunCutsRequestsOffAfterTheGraceTime(t *testing.T) {
 	cfg, log := testConfig(t)
 	cfg.grace = 100 * time.Millisecond
 	r := ready(t, cfg, log)
-	draw(t, clients(t, nil)["HTTP/2.0"], r, 100_000)
+	draw(t, newClient(t, "HTTP/2.0", nil), r, 100_000)
 	if r.end(t); log.find("requests were cut off") == nil || log.find("stopped") == nil {
 		t.Errorf("log:\n%s", log)
 	}
@@ -231,7 +231,7 @@ func TestBurstOfSilentConnectionsIsOutlasted(t *testing.T) {
 				}
 			}
 			for _, path := range []string{"/healthz", "/readyz", "/metrics", "/", "/v1/id"} {
-				if status, _, err := get(clients(t, nil)["HTTP/1.1"], "http://"+c.at(path)+path); status != http.StatusOK {
+				if status, _, err := get(newClient(t, "HTTP/1.1", nil), "http://"+c.at(path)+path); status != http.StatusOK {
 					t.Errorf("%s: status %d, %v", path, status, err)
 				}
 			}

@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -92,7 +94,8 @@ func openEtcd(s *Store, u *url.URL, namespace string, config *tls.Config) error 
 func openZooKeeper(s *Store, u *url.URL, namespace string, config *tls.Config) error {
 	hosts := endpoints(u.Host, "2181")
 	rand.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
-	conn, _, err := zk.Connect(hosts, 10*time.Second, zk.WithLogger(silent{}), zk.WithHostProvider(new(inTurn)), zk.WithDialer(zkDialer(config)))
+	silent := log.New(io.Discard, "", 0) // errors contain the text that it would write
+	conn, _, err := zk.Connect(hosts, 10*time.Second, zk.WithLogger(silent), zk.WithHostProvider(new(inTurn)), zk.WithDialer(zkDialer(config)))
 	if err != nil {
 		return err
 	}
@@ -133,11 +136,6 @@ func zkDialer(config *tls.Config) zk.Dialer {
 		return tls.DialWithDialer(&net.Dialer{Timeout: timeout}, network, address, config)
 	}
 }
-
-// silent drops the log records of the client, whose errors have the same text.
-type silent struct{}
-
-func (silent) Printf(string, ...any) {}
 
 // inTurn hands out the servers to connect to, for the one goroutine of the client that connects.
 // The client's own provider resolves their names once, so that it would neither find a server under

@@ -232,9 +232,8 @@ func TestOpenSQLite(t *testing.T) {
 func TestBlankUntilTheFirstUse(t *testing.T) {
 	dir := testserver.DiskFolder(t)
 	t.Chdir(dir)
-	if _, err := open(t, "file://"+dir+"/missing", "orders").Create(t.Context()); err != nil {
-		t.Errorf("Create = %v, want nothing done", err)
-	}
+	_, err := open(t, "file://"+dir+"/missing", "orders").Create(t.Context())
+	testkit.Must(t, err)
 	if _, err := os.Stat("missing"); err == nil {
 		t.Error("Create made the folder")
 	}

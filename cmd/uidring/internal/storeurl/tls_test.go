@@ -79,16 +79,12 @@ func wantConnections(t *testing.T, pki, plain string) {
 func TestTLSOfMySQL(t *testing.T) {
 	t.Parallel()
 	pki := newPKI(t)
-	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{"MariaDB": testserver.MariaDB, "MySQL": testserver.MySQL} {
-		t.Run(name, func(t *testing.T) {
-			server := start(t, "--ssl-cert="+pki, "--ssl-key="+pki, "--ssl-ca="+pki)
-			db, err := sqlassigner.OpenMySQL(server.DSN())
-			testkit.Close(t, db, err)
-			db.MustExecContext(t.Context(), "CREATE USER ids@'%' REQUIRE X509")
-			db.MustExecContext(t.Context(), "GRANT ALL ON uidring.* TO ids@'%'")
-			wantConnections(t, pki, "mysql://ids@"+server.Addr()+"/uidring")
-		})
-	}
+	server := testserver.MySQL(t, "--ssl-cert="+pki, "--ssl-key="+pki, "--ssl-ca="+pki)
+	db, err := sqlassigner.OpenMySQL(server.DSN())
+	testkit.Close(t, db, err)
+	db.MustExecContext(t.Context(), "CREATE USER ids@'%' REQUIRE X509")
+	db.MustExecContext(t.Context(), "GRANT ALL ON uidring.* TO ids@'%'")
+	wantConnections(t, pki, "mysql://ids@"+server.Addr()+"/uidring")
 }
 
 func TestTLSOfNATS(t *testing.T) {
