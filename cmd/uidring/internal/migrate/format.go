@@ -23,8 +23,8 @@ type Format struct {
 // copied.
 const twitterEpoch = 1288834974657
 
-// Formats returns the formats that have a name. The name snowflake stands for bwmarrin, too.
-func Formats() []Format {
+// formats returns the formats that have a name. The name snowflake stands for bwmarrin, too.
+func formats() []Format {
 	snowflake := bitsalloc.Layout{DeltaBits: 41, WorkerBits: 10, SequenceBits: 12, Unit: time.Millisecond}
 	twitter := bitsalloc.Layout{DeltaBits: 41, DatacenterBits: 5, WorkerBits: 5, SequenceBits: 12, Unit: time.Millisecond}
 	sonyflake := bitsalloc.Layout{DeltaBits: 39, WorkerBits: 16, SequenceBits: 8, Unit: 10 * time.Millisecond}
@@ -41,9 +41,9 @@ func Formats() []Format {
 	}
 }
 
-// FormatNames returns the names of Formats.
+// FormatNames returns the names of the formats.
 func FormatNames() (names []string) {
-	for _, f := range Formats() {
+	for _, f := range formats() {
 		names = append(names, f.Name)
 	}
 	return names
@@ -52,7 +52,7 @@ func FormatNames() (names []string) {
 // ParseFormat reads the name of a format, or the text of a layout as [bitsalloc.ParseLayout] does.
 // A layout without a name has the epoch [bitsalloc.DefaultEpoch].
 func ParseFormat(text string) (Format, error) {
-	for _, f := range Formats() {
+	for _, f := range formats() {
 		if strings.EqualFold(text, f.Name) {
 			return f, nil
 		}
