@@ -39,7 +39,8 @@ func TestLeaseIsRenewedInTime(t *testing.T) {
 		"half way to the limit":   {0, time.Second, 40, 0, fenced, 20 * time.Second},
 		"by the heartbeat, there": {0, time.Second, 400, 0, fenced, 45 * time.Second},
 		"in short units":          {0, time.Millisecond, 40, 0, fenced, 100 * time.Millisecond},
-		"at the limit":            {0, time.Second, 40, 40, fenced, 45 * time.Second},
+		"ahead of the clock":      {0, time.Second, 40, 38, fenced, 20 * time.Second},
+		"at the limit":            {0, time.Second, 1, 1, fenced, 45 * time.Second},
 		"lossy":                   {0, time.Second, 40, 0, lossy, 20 * time.Second},
 		"lossy, at the limit":     {0, time.Second, 40, 40, lossy, time.Second}, // the store's clock moves it
 		"lossy, and expires":      {500 * time.Millisecond, time.Second, 40, 40, lossy, 500 * time.Millisecond},
@@ -65,28 +66,6 @@ func TestLeaseIsRenewedInTime(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A bare assigner's leases have none of the methods that a lease may have.
-type bare struct{ assigner.Assigner }
-
-func (b bare) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
-	l, err := b.Assigner.Assign(ctx, d)
-	return struct{ assigner.Lease }{l}, err
-}
-
-func TestLeaseMayLackTheOptionalMethods(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		s := r.settings()
-		s.Assigner = bare{&r.store}
-		r.openWith(t, s)
-		r.Read()
-		time.Sleep(45 * time.Second)
-		synctest.Wait()
-		r.Invalidate()
-		synctest.Wait()
-		same(t, r.Read(), "45s renew 0, 0 to 0", "45s ended", "45s INFO worker ID invalidated", "45s INFO worker ID assigned", "45s assigned 1")
-	})
 }
 
 // The store takes almost as long as it may, or never answers. No two renewals are more than a
@@ -247,6 +226,37 @@ func TestStepOfTheClockIsNoLead(t *testing.T) {
 	}
 }
 
+// A worker ID that begins more than 3 s and three units ahead of the clock is logged, with the
+// effect on callers.
+func TestStartAheadOfTheClockIsLogged(t *testing.T) {
+	for _, row := range []struct {
+		unit        time.Duration
+		first, most int64 // of the grant, and MaxAhead
+		want        string
+	}{
+		{time.Second, 3, 0, ""},
+		{time.Second, 4, 4, `ahead=4s until=2026-01-01T00:00:04Z calls="IDs have a time that is so far ahead of the clock"`},
+		{time.Second, 4, 3, `ahead=4s until=2026-01-01T00:00:04Z calls="Next returns an error until then, NextContext waits"`},
+		{time.Minute, 3, 0, ""},
+		{time.Millisecond, 3000, 0, ""},
+		{time.Millisecond, 3001, 3001, "ahead=3.001s "},
+	} {
+		bubble(t, func(t *testing.T, r *rig) {
+			var log testkit.Recorder
+			s := r.settings()
+			s.Logger, s.Layout.Unit, s.MaxAhead = log.TextLogger(), row.unit, row.most
+			r.assign = func(context.Context, int) (assigner.Grant, error) {
+				return assigner.Grant{WorkerID: r.first, First: row.first, Last: 10_000, Guarantee: assigner.GuaranteeFenced}, nil
+			}
+			r.openWith(t, s)
+			lines := strings.Join(log.Read()[1:], "\n")
+			if logged := strings.Contains(lines, "worker ID begins ahead of the clock"); logged != (row.want != "") || !strings.Contains(lines, row.want) {
+				t.Errorf("%+v: %q", row, lines)
+			}
+		})
+	}
+}
+
 // A handler that writes JSON gets words, too.
 func TestRecordsHaveWordsInJSON(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
@@ -315,6 +325,7 @@ func TestSlowStartIsLogged(t *testing.T) {
 			var log testkit.Recorder
 			s := r.settings()
 			s.Logger, s.Trace = log.TextLogger(), keeper.Trace{}
+			s.AssignTimeout = 1400 * time.Millisecond // a lease that comes later counts, too
 			r.assign = func(ctx context.Context, n int) (assigner.Grant, error) {
 				if failure != nil {
 					storecall.Failed(ctx, failure)

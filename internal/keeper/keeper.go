@@ -219,11 +219,11 @@ func (k *Keeper) renew(ctx context.Context, held *State) error {
 // allows, or half of the time that the clock takes to reach the limit if that is shorter. A
 // generator that uses deltas faster than the clock calls Extend.
 func (k *Keeper) untilRenewal() time.Duration {
-	state, longest := k.Current(), heartbeat
-	if state != nil && state.RenewWithin > 0 {
+	state, longest := k.Latest(), heartbeat // if Invalidate has ended the lease, it has woken run
+	if state.RenewWithin > 0 {
 		longest = max(min(longest, state.RenewWithin), shortestPause)
 	}
-	if state == nil || !state.Fenced() {
+	if !state.Fenced() {
 		return longest
 	}
 	unit, lossy := state.unit, state.Guarantee == assigner.GuaranteeLossy

@@ -173,7 +173,7 @@ func TestStartFails(t *testing.T) {
 		"no answer":        {[]error{hang, hang, hang}, 25 * time.Second, 25 * time.Second, []error{context.DeadlineExceeded}, "no answer within AssignTimeout, 10s: "},
 		"end in a call":    {[]error{hang}, time.Second / 2, time.Second / 2, []error{context.DeadlineExceeded}, "no worker ID: context deadline exceeded"},
 		"end in a wait":    {[]error{passes}, 5 * time.Second, 0, []error{assigner.ErrWorkersExhausted}, "no worker ID: assigner: worker IDs exhausted"},
-		"end after a wait": {[]error{passes, hang}, 15 * time.Second, 15 * time.Second, []error{context.DeadlineExceeded, assigner.ErrWorkersExhausted}, "deadline exceeded; before that: assigner: worker IDs exhausted"},
+		"end after a wait": {[]error{passes, hang}, 15 * time.Second, 15 * time.Second, []error{context.DeadlineExceeded, assigner.ErrWorkersExhausted}, "deadline exceeded: no answer; before that: assigner: worker IDs exhausted"},
 		"stays, after a wait": {[]error{passes, leasestore.ErrNotDurable}, time.Hour, 12 * time.Second,
 			[]error{leasestore.ErrNotDurable, assigner.ErrWorkersExhausted}, "not durable; before that: "},
 	} {
@@ -182,7 +182,6 @@ func TestStartFails(t *testing.T) {
 				r.assign = func(ctx context.Context, n int) (assigner.Grant, error) {
 					if row.errs[n] == hang {
 						<-ctx.Done()
-						return assigner.Grant{}, ctx.Err()
 					}
 					return assigner.Grant{}, row.errs[n]
 				}

@@ -2,7 +2,6 @@
 package fakeassigner
 
 import (
-	"cmp"
 	"context"
 	"sync/atomic"
 	"time"
@@ -19,7 +18,7 @@ type Assigner struct {
 	OnAbandon func(g assigner.Grant)
 
 	Oldest atomic.Int64  // the highest delta of Use.Oldest
-	Within time.Duration // RenewWithin of all leases; zero: an hour
+	Within time.Duration // RenewWithin of all leases
 	Named  string        // Namespace of all leases
 	Undead bool          // leases go on after their end
 
@@ -39,7 +38,7 @@ func (a *Assigner) Assign(ctx context.Context, d assigner.Domain) (assigner.Leas
 	if err != nil {
 		return nil, err
 	}
-	g.RenewWithin, g.Namespace = cmp.Or(a.Within, time.Hour), a.Named
+	g.RenewWithin, g.Namespace = a.Within, a.Named
 	return &Lease{assigner: a, grant: g}, nil
 }
 
