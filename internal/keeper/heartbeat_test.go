@@ -37,7 +37,7 @@ func TestLeaseIsRenewedInTime(t *testing.T) {
 		"before it expires":       {10 * time.Second, time.Second, assigner.Unlimited, 0, fenced, 10 * time.Second},
 		"not without a pause":     {1, time.Second, assigner.Unlimited, 0, fenced, 100 * time.Millisecond},
 		"half way to the limit":   {0, time.Second, 40, 0, fenced, 20 * time.Second},
-		"by the heartbeat, there": {0, time.Second, 400, 0, fenced, 45 * time.Second},
+		"by the heartbeat, there": {time.Hour, time.Second, 400, 0, fenced, 45 * time.Second},
 		"in short units":          {0, time.Millisecond, 40, 0, fenced, 100 * time.Millisecond},
 		"ahead of the clock":      {0, time.Second, 40, 38, fenced, 20 * time.Second},
 		"at the limit":            {0, time.Second, 1, 1, fenced, 45 * time.Second},

@@ -34,7 +34,7 @@ type State struct {
 	unit     time.Duration
 	at       time.Time // when position was read; pace measures from there
 	position int64
-	rate     float64 // ID time per real time before at, at least 1
+	rate     float64 // ID time per real time before at
 
 	issued int64 // in None: the answer of Hooks.Ended
 }
@@ -94,13 +94,14 @@ func (k *Keeper) transition(from *State, event any) *State {
 	} else if from != now {
 		return nil
 	}
-	next := from.after(event)
-	k.state.Store(&next)
+	next := new(from.after(event))
+	k.state.Store(next)
 	if next.Phase == None {
+		next = new(*next) // readers may have the first one
 		next.issued = k.hooks.Ended()
-		k.state.Store(new(next))
+		k.state.Store(next)
 	}
-	return k.state.Load()
+	return next
 }
 
 // lose records the loss of the lease held. Its grant may be lower than before.
@@ -186,8 +187,7 @@ func (s *State) Reused() bool { return s.Reusable && !s.Fenced() }
 // delta reaches Half.
 func (s State) reach(position, last int64) State {
 	s.rate = s.pace(position)
-	s.at, s.position, s.Last = time.Now(), position, last
-	s.Half = position + (last-position)/2 + (last-position)%2
+	s.at, s.position, s.Last, s.Half = time.Now(), position, last, last-(last-position)/2
 	return s
 }
 
@@ -196,9 +196,9 @@ func (s State) reach(position, last int64) State {
 func (s *State) pace(position int64) float64 {
 	elapsed := time.Since(s.at)
 	if elapsed < time.Second {
-		return max(s.rate, 1)
+		return s.rate
 	}
-	return max(float64(position-s.position)*float64(s.unit)/float64(elapsed), 1)
+	return float64(position-s.position) * float64(s.unit) / float64(elapsed)
 }
 
 // A Clock is a reading of the wall clock, carried on by the monotonic clock. Setting the wall clock

@@ -22,7 +22,7 @@ func (k *Keeper) Window() (left, lasts time.Duration) {
 	_, position := k.hooks.Deltas()
 	position = min(position, state.Last)
 	left = k.Alloc.Time(state.Last).Sub(k.Alloc.Time(position))
-	if pace := state.pace(position); pace > 1 { // else a division could round beyond the longest Duration
+	if pace := state.pace(position); pace > 1 { // at a slower pace the clock catches up
 		return left, time.Duration(float64(left) / pace)
 	}
 	return left, left
