@@ -69,7 +69,10 @@ func TestHorizonHoldsAgainstClaims(t *testing.T) {
 	s := newMemStore()
 	s.pin(0)
 	wantHorizon(t, s, memStart)
-	if s.meta.Horizon != memStart-1 || s.meta.Version != 2 {
+	s.status.Now = memTime(memStart - 5) // the clock of the store is set back
+	wantHorizon(t, s, memStart-5)
+	s.status.Now = memTime(memStart)
+	if s.meta.Horizon != memStart-1 || s.meta.Version != 3 {
 		t.Errorf("meta %+v, want a new version with horizon %d", s.meta, memStart-1)
 	}
 	d := memDomain()
