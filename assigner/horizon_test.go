@@ -269,6 +269,19 @@ func TestHorizonPassesARecovery(t *testing.T) {
 	wantHorizon(t, s, now)
 }
 
+// Claims since the bound of a quarantine was stored begin above it, and may be lost, too. Callers
+// may keep IDs above the fence of their holder.
+func TestRecoverCountsFromTheHighestDelta(t *testing.T) {
+	s := newMemStore()
+	s.pin(1)
+	s.meta.Quarantine = memStart + 500
+	s.rows[0] = leasestore.Row{Version: 1, Token: "T", Fence: memStart + 30, Former: memStart + 90, Expires: memTime(memStart + 60)}
+	testkit.Must(t, leasestore.Recover(t.Context(), s, leasestore.Recovery{Lead: time.Minute}))
+	if s.meta.Fence != memStart+560 || s.rows[0].Former != memStart+90 {
+		t.Errorf("meta %+v, row %+v, want the fence %d, Former %d", s.meta, s.rows[0], memStart+560, memStart+90)
+	}
+}
+
 // The release of a service keeps the time of an earlier holder, whose limit is further ahead.
 func TestReleaseForCallersKeepsAnEarlierHolder(t *testing.T) {
 	s := newMemStore()
