@@ -13,21 +13,6 @@ import (
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 )
 
-// usedUp takes IDs until there is no lease for more.
-func usedUp(t *testing.T, g *cached.Generator) {
-	t.Helper()
-	for {
-		_, err := g.Next()
-		if errors.Is(err, cached.ErrLeaseExhausted) {
-			return
-		}
-		if err != nil && !errors.Is(err, cached.ErrEmpty) {
-			t.Fatal(err)
-		}
-		synctest.Wait()
-	}
-}
-
 func TestNoIDLiesAboveTheFence(t *testing.T) {
 	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
 		var wanted atomic.Int64
