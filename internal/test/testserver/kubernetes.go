@@ -60,7 +60,7 @@ var buildKubernetes = sync.OnceValues(func() (string, error) {
 	program := filepath.Join(cache, "uidring", "kubeapi")
 	_, file, _, _ := runtime.Caller(0)
 	build := exec.Command("go", "build", "-tags", "kubeapi", "-o", program, ".")
-	build.Dir = filepath.Join(filepath.Dir(file), "../../systest/kubeapi")
+	build.Dir = filepath.Join(filepath.Dir(file), "../systest/kubeapi")
 	build.Env = append(os.Environ(), "GOWORK=") // with the versions of the workspace, also for a test outside it
 	out, err := build.CombinedOutput()
 	if err != nil {
