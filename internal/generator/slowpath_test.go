@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/uidring/uidring/internal/generator"
@@ -89,6 +90,27 @@ func TestScatterStaysInThreeEighthsOfAUnit(t *testing.T) {
 		}
 		if least < 0 || most > want || most < want*98/100 || least > want/50 {
 			t.Errorf("%d bits: %d to %d, want 0 to %d", width, least, most, want)
+		}
+	}
+}
+
+// The first ID of a unit is on any shard, at any pace from a unit a second to one a week, and every
+// number of shards up to 64.
+func TestScatterSpreadsUnitsOverShards(t *testing.T) {
+	const each = 80 // IDs a shard; chance alone gives no shard 1.6 times that
+	for _, width := range []uint8{8, 10, 13, 20, 22} {
+		for _, pace := range []int64{1, 7, 10, 31, 60, 3600, 86_400, 604_800} {
+			for shards := int64(2); shards <= 64; shards++ {
+				got := make([]int, shards)
+				for unit := range each * shards {
+					delta := (1000 + unit*pace) % (1 << 31)
+					first := (delta<<(32-width) | 5) << width
+					got[(first+generator.Scatter(first, width))%shards]++
+				}
+				if fullest := slices.Max(got); fullest > each*16/10 {
+					t.Errorf("%d sequence bits, a unit each %d: the fullest of %d shards has %d IDs, want %d at most", width, pace, shards, fullest, each*16/10)
+				}
+			}
 		}
 	}
 }
