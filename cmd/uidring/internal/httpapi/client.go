@@ -39,7 +39,7 @@ func newClients(tokens func() Tokens, rate float64, burst int, ids *prometheus.C
 		tokens = func() Tokens { return Tokens{} }
 	}
 	c := &clients{tokens: tokens, rate: rate, burst: burst, ids: ids}
-	c.everyone = c.newClient("")
+	c.everyone = &client{limiter: c.newLimiter()}
 	return c
 }
 
@@ -66,14 +66,25 @@ func (c *clients) find(r *http.Request) (_ *client, ok bool) {
 }
 
 func (c *clients) newClient(name string) *client {
-	one := &client{name: name}
-	if c.rate > 0 {
-		one.limiter = rate.NewLimiter(rate.Limit(c.rate), c.burst)
-	}
-	if c.ids != nil && name != "" {
+	one := &client{name: name, limiter: c.newLimiter()}
+	if c.ids != nil {
 		one.ids = c.ids.WithLabelValues(name)
 	}
 	return one
+}
+
+func (c *clients) newLimiter() *rate.Limiter {
+	if c.rate == 0 {
+		return nil
+	}
+	return rate.NewLimiter(rate.Limit(c.rate), c.burst)
+}
+
+// drew counts n IDs that the client gets.
+func (c *client) drew(n int) {
+	if c.ids != nil {
+		c.ids.Add(float64(n))
+	}
 }
 
 // spend takes n IDs, at most the burst, from the client's limit. It returns nil if the limit allows

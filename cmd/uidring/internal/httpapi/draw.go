@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -119,6 +120,15 @@ type issuer interface {
 	ReserveContext(ctx context.Context, n int) (first int64, got int, err error)
 }
 
+// nameStreams sets the header Uidring-Stream. Of a segment, each process has ranges of its own.
+func (s *Server) nameStreams() {
+	s.supply.stream = s.worker
+	process := []string{rand.Text()}
+	for _, each := range s.segments {
+		each.stream = func(int64) []string { return process }
+	}
+}
+
 // worker returns the header Uidring-Stream of an ID of the generator. The fence of a worker ID
 // keeps its IDs in order even when the server starts again, or when another server takes it over.
 func (s *Server) worker(id int64) []string {
@@ -149,11 +159,32 @@ type shortage struct {
 // server.
 const longestWait = 500 * time.Millisecond
 
+// A patience is a context that ends longestWait after the first call of Done: a request that does
+// not wait has no timer.
+type patience struct {
+	context.Context
+	cancel context.CancelFunc
+}
+
+// Done is called by a request that has to wait.
+func (p *patience) Done() <-chan struct{} {
+	if p.cancel == nil {
+		p.Context, p.cancel = context.WithTimeout(p.Context, longestWait)
+	}
+	return p.Context.Done()
+}
+
+func (p *patience) end() {
+	if p.cancel != nil {
+		p.cancel()
+	}
+}
+
 // reserve takes all n IDs before draw writes the first: after a shortage the answer can still be a
 // problem. The request has begun at now.
 func (s *supply) reserve(ctx context.Context, b *batch, n int, now time.Time) error {
-	patient, cancel := context.WithTimeout(ctx, longestWait)
-	defer cancel()
+	patient := &patience{Context: ctx}
+	defer patient.end()
 	b.spans = b.spans[:0]
 	// Without a lease the generator issues no IDs: do not charge requests. Its own MaxAhead bounds
 	// the requests that find the lease again.

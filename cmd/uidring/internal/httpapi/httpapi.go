@@ -11,13 +11,13 @@
 package httpapi
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -124,6 +124,7 @@ type Server struct {
 	lessees  *clients  // clients for leases
 	refused  episode   // of tokens
 	batches  sync.Pool // of *batch
+	lastDate atomic.Pointer[date]
 	draining atomic.Bool
 	probe    probe
 	metrics  *metrics
@@ -143,11 +144,8 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Rate > 0 {
 		s.batch = min(s.batch, cfg.Burst)
 	}
-	s.supply.stream = s.worker
-	process := []string{rand.Text()} // each process has ranges of its own
 	for _, each := range cfg.Segments.All() {
-		s.segments[each.Name()] = &supply{issuer: each, empty: noRange, pace: new(pace),
-			stream: func(int64) []string { return process }}
+		s.segments[each.Name()] = &supply{issuer: each, empty: noRange, pace: new(pace)}
 	}
 	var err error
 	if s.metrics, err = newMetrics(cfg); err != nil {
@@ -155,6 +153,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.clients = newClients(cfg.Tokens, cfg.Rate, cfg.Burst, s.metrics.tokenIDs)
 	s.lessees = newClients(cfg.LeaseTokens, 0, 0, nil)
+	s.nameStreams()
 	s.newRoutes()
 	return s, nil
 }
@@ -194,5 +193,20 @@ func (s *Server) Refusal() string {
 // Traffic returns the numbers of requests under /v1 since the start: all that were answered, and
 // those with a status of 4xx and 5xx.
 func (s *Server) Traffic() (answered, refused, failed int64) {
-	return s.metrics.answered.Load(), s.metrics.refused.Load(), s.metrics.failed.Load()
+	for route, u := range s.metrics.routes {
+		if !strings.HasPrefix(route, "/v1/") {
+			continue
+		}
+		byStatus, _, _ := u.read()
+		for status, n := range byStatus {
+			answered += int64(n)
+			switch status / 100 {
+			case 4:
+				refused += int64(n)
+			case 5:
+				failed += int64(n)
+			}
+		}
+	}
+	return answered, refused, failed
 }

@@ -20,7 +20,7 @@ func TestRequestsAreCountedByRouteAndCode(t *testing.T) {
 	}
 	s.Drain()
 	call(s, "/readyz")
-	s.metrics.count("slow", http.StatusOK, 1500*time.Millisecond)
+	s.metrics.usage("slow").count(http.StatusOK, 1500*time.Millisecond)
 	wantMetrics(t, s,
 		`uidring_http_requests_total{code="200",route="/v1/id"} 5`,
 		`uidring_http_requests_total{code="200",route="/v1/ids"} 2`,

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,8 +32,8 @@ type route struct {
 	clients *clients // whose tokens it needs; nil: clients for IDs
 	draws   bool     // allows POST in place of HEAD, which an answer with new IDs could not match
 	own     bool     // handle checks the method and the body itself
-	places  places   // bounds requests under way; nil: none
-	name    string   // of its metrics
+	places  *places  // bounds requests under way; nil: none
+	usage   *usage
 }
 
 // routes are of a listener. They replace http.ServeMux, which redirects unclean paths and answers
@@ -40,8 +41,8 @@ type route struct {
 type routes struct {
 	server  *Server
 	guard   *guard
-	places  places            // of the routes that issue or parse IDs
-	open    places            // of routes without a token: a stranger takes no place from a client
+	places  *places           // of the routes that issue or parse IDs
+	open    *places           // of routes without a token: a stranger takes no place from a client
 	exact   map[string]*route // by path
 	below   map[string]*route // by the first two parts of a longer path, such as /v1/parse/
 	unknown *route
@@ -58,8 +59,7 @@ func (t *routes) add(name string, r route) {
 }
 
 func (t *routes) complete(name string, r route) *route {
-	r.server, r.guard, r.name, r.clients = t.server, t.guard, name, cmp.Or(r.clients, t.server.clients)
-	t.server.metrics.add(name)
+	r.server, r.guard, r.usage, r.clients = t.server, t.guard, t.server.metrics.usage(name), cmp.Or(r.clients, t.server.clients)
 	return &r
 }
 
@@ -84,17 +84,17 @@ func (s *Server) newRoutes() {
 	}
 	if s.cfg.Leases != nil {
 		s.routes.add("/v1/leases/{namespace}/{method}",
-			route{handle: adapt(s.cfg.Leases), clients: s.lessees, places: make(places, mostRequests), own: true})
+			route{handle: adapt(s.cfg.Leases), clients: s.lessees, places: &places{most: mostRequests}, own: true})
 	}
 	s.admin = s.commonRoutes(s.cfg.AdminListen)
 	s.admin.add("/healthz", route{handle: adapt(http.HandlerFunc(alive)), open: true})
 	s.admin.add("/readyz", route{handle: s.ready, open: true})
-	s.admin.add("/metrics", route{handle: adapt(s.metrics.handler()), places: make(places, mostScrapes)})
+	s.admin.add("/metrics", route{handle: adapt(s.metrics.handler()), places: &places{most: mostScrapes}})
 }
 
 // commonRoutes returns the routes that both listeners have: the page needs some of the API.
 func (s *Server) commonRoutes(address string) routes {
-	t := routes{server: s, guard: newGuard(s.cfg, address), places: make(places, mostRequests), open: make(places, mostRequests),
+	t := routes{server: s, guard: newGuard(s.cfg, address), places: &places{most: mostRequests}, open: &places{most: mostRequests},
 		exact: make(map[string]*route), below: make(map[string]*route)}
 	t.add("/v1/id", route{handle: s.id, places: t.places, draws: true})
 	t.add(parsePath+"{id}", route{handle: s.parse, places: t.places})
@@ -111,7 +111,7 @@ func (s *Server) ServePage(handlers map[string]http.Handler) {
 		r, name := route{handle: adapt(handler), places: s.admin.open, open: true}, path
 		switch {
 		case path == "/events":
-			r = route{handle: s.stream(handler), places: make(places, mostViewers)}
+			r = route{handle: s.stream(handler), places: &places{most: mostViewers}}
 		case strings.HasPrefix(path, "/assets/"):
 			name = "/assets/"
 		}
@@ -152,13 +152,31 @@ func unknownPath(*answer, *http.Request) *problem {
 func (t *route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := &answer{ResponseWriter: w, began: time.Now()}
 	defer t.end(a, r)
-	setHeaders(w.Header(), r)
+	h := w.Header()
+	h["Date"] = t.server.date(a.began)
+	setHeaders(h, r)
 	if !t.draws {
-		setIsolation(w.Header())
+		setIsolation(h)
 	}
 	if p := t.serve(a, r); p != nil {
 		p.write(a)
 	}
+}
+
+// A date is the header Date of a second.
+type date struct {
+	second int64
+	header []string
+}
+
+// date returns the header Date. net/http would format the time for each answer.
+func (s *Server) date(now time.Time) []string {
+	d := s.lastDate.Load()
+	if second := now.Unix(); d == nil || d.second != second {
+		d = &date{second, []string{now.UTC().Format(http.TimeFormat)}}
+		s.lastDate.Store(d)
+	}
+	return d.header
 }
 
 // serve checks a request, and has it handled.
@@ -180,14 +198,10 @@ func (t *route) serve(a *answer, r *http.Request) *problem {
 			return hasBody
 		}
 	}
-	if t.places != nil {
-		select {
-		case t.places <- struct{}{}:
-			defer func() { <-t.places }()
-		default:
-			return overloaded
-		}
+	if !t.places.enter() {
+		return overloaded
 	}
+	defer t.places.leave()
 	if !t.open {
 		var ok bool
 		if a.client, ok = t.clients.find(r); !ok {
@@ -226,7 +240,7 @@ func (t *route) end(a *answer, r *http.Request) {
 		}
 	}
 	status := cmp.Or(a.status, http.StatusOK) // net/http sends 200 if nothing is written
-	t.server.metrics.count(t.name, status, time.Since(a.began))
+	t.usage.count(status, time.Since(a.began))
 	if a.client != nil && a.client.name != "" {
 		t.server.metrics.tokens.WithLabelValues(a.client.name, strconv.Itoa(status)).Inc()
 	}
@@ -235,8 +249,28 @@ func (t *route) end(a *answer, r *http.Request) {
 	}
 }
 
-// places have an entry for each request under way.
-type places chan struct{}
+// places bound the number of concurrent requests. Nil places admit all.
+type places struct {
+	most  int
+	under atomic.Int64 // requests that have entered and not left
+}
+
+func (l *places) enter() bool {
+	if l == nil {
+		return true
+	}
+	if l.under.Add(1) > int64(l.most) {
+		l.under.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (l *places) leave() {
+	if l != nil {
+		l.under.Add(-1)
+	}
+}
 
 // An answer is the response to a request.
 type answer struct {
