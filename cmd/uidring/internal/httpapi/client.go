@@ -80,13 +80,6 @@ func (c *clients) newLimiter() *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(c.rate), c.burst)
 }
 
-// drew counts n IDs that the client gets.
-func (c *client) drew(n int) {
-	if c.ids != nil {
-		c.ids.Add(float64(n))
-	}
-}
-
 // spend takes n IDs, at most the burst, from the client's limit. It returns nil if the limit allows
 // them.
 func (c *client) spend(n int, now time.Time) *problem {
