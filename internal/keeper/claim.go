@@ -18,8 +18,6 @@ var errInvalidated = errors.New("keeper: invalidated")
 // claim takes a lease and makes it the state, unless Invalidate has changed the state from since: a
 // copy of the process may have the lease, too.
 func (k *Keeper) claim(ctx context.Context, from *State) error {
-	used, _ := k.hooks.Deltas()
-	k.registration.End(used)
 	k.abandon()
 	lease, clock, err := k.ask(ctx)
 	if err != nil {

@@ -150,6 +150,8 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 	if held {
 		err = k.renew(ctx, from)
 	} else {
+		used, _ := k.hooks.Deltas()
+		k.registration.End(used)
 		err = k.claim(ctx, from)
 	}
 	switch {

@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/testkit"
@@ -139,18 +138,18 @@ func TestTutorial(t *testing.T) {
 	}
 }
 
-// check runs the command. A process that was just started may not listen yet.
+// check runs the command. A process that was just started may not listen yet, and an outage is
+// noticed at the next renewal.
 func (c command) check(t *testing.T, sh *shell) {
 	t.Helper()
-	var output string
-	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(200 * time.Millisecond) {
-		var code int
-		if output, code = sh.run(c.line); c.matches(output) {
-			return
+	testkit.Succeeds(t, "the output of $ "+c.line, func() error {
+		output, code := sh.run(c.line)
+		if c.matches(output) {
+			return nil
 		}
 		if connected := code == 0; connected && !repeatable.MatchString(c.line) {
-			break
+			t.Fatalf("$ %s\n%s\nwant:\n%s", c.line, output, c.prints)
 		}
-	}
-	t.Fatalf("$ %s\n%s\nwant:\n%s", c.line, output, c.prints)
+		return fmt.Errorf("%s\nwant:\n%s", output, c.prints)
+	})
 }
