@@ -1,12 +1,15 @@
 package cached_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gentest"
@@ -74,5 +77,29 @@ func TestWaitersDoNotSpin(t *testing.T) {
 		if s := g.Stats(); s.RejectedPuts < before.RejectedPuts+10 || s.RejectedPuts > before.RejectedPuts+22 || s.RejectedTakes != before.RejectedTakes {
 			t.Errorf("%+v after %+v, want about one refused padding pass a second, and no rejected take", s, before)
 		}
+	})
+}
+
+// A passing shortage turns into a permanent one while callers wait.
+func TestEndOfTimeEndsEveryWait(t *testing.T) {
+	eachPolicy(t, func(t *testing.T, policy cached.EmptyPolicy) {
+		layout := narrow()
+		layout.DeltaBits = 17 // ends at delta 131,071
+		store := &fakeassigner.Assigner{OnAssign: fenced(5), OnRenew: func(context.Context, *assigner.Grant, int64, int64) error {
+			return errors.New("store is down")
+		}}
+		g := inBubble(t, cached.Config{Layout: layout, Assigner: store, OnEmpty: policy})
+		for err := error(nil); !errors.Is(err, cached.ErrLeaseExhausted); synctest.Wait() {
+			if _, err = g.Next(); err != nil && !errors.Is(err, cached.ErrEmpty) && !errors.Is(err, cached.ErrLeaseExhausted) {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 48*time.Hour)
+		defer cancel()
+		before := g.Stats().RejectedTakes
+		if id, err := g.NextContext(ctx); id != 0 || !errors.Is(err, cached.ErrTimeExhausted) || g.Stats().RejectedTakes != before+1 {
+			t.Errorf("NextContext = %d, %v, want ErrTimeExhausted, and a rejected take", id, err)
+		}
+		time.Sleep(time.Hour) // the generator checks for blocks that are stale
 	})
 }
