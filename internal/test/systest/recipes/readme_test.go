@@ -99,9 +99,9 @@ func ofPage(t *testing.T, page string) (program string, db *sqlx.DB) {
 	return strings.Replace(program, "root@tcp(127.0.0.1:3306)/ids?", dsn+"?", 1), db
 }
 
-// printsAnID runs a program, whose output must be an ID. On SIGTERM it must give its worker ID
-// back, and end without an error.
-func printsAnID(t *testing.T, source string) {
+// printsAnID runs a program, whose output must be an ID, and returns the ID. On SIGTERM the program
+// must give its worker ID back, and end without an error.
+func printsAnID(t *testing.T, source string) int64 {
 	t.Helper()
 	cmd := build(t.Context(), t, source)
 	var log strings.Builder
@@ -113,9 +113,11 @@ func printsAnID(t *testing.T, source string) {
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	err = cmd.Wait()
 	number, _ := strings.CutSuffix(line, " <nil>\n")
-	if id, wrong := strconv.ParseInt(number, 10, 64); wrong != nil || id <= 0 || err != nil || !strings.Contains(log.String(), "worker ID released") {
+	id, wrong := strconv.ParseInt(number, 10, 64)
+	if wrong != nil || id <= 0 || err != nil || !strings.Contains(log.String(), "worker ID released") {
 		t.Errorf("it prints %q and ends with %v, want an ID and a released worker ID:\n%s", line, err, &log)
 	}
+	return id
 }
 
 // build returns a command that runs a program in a folder on disk, for SQLite.

@@ -1,0 +1,157 @@
+package recipes
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/internal/test/testserver"
+)
+
+var (
+	migrationPages = []string{"docs/MIGRATION.md", "docs/zh-CN/MIGRATION.md"}
+	goBlocks       = regexp.MustCompile("(?s)```go\n(.*?)```")
+	// checks are the parts of the commands on the page that read the IDs of a query.
+	checks = regexp.MustCompile(`(?m)^mysql --quick .* \| (uidring migrate check .*)$`)
+)
+
+// A site is a database as old generators leave it, with the command uidring.
+type site struct {
+	*testing.T
+	db      *sqlx.DB
+	uidring string
+	page    string // with the address of the database
+}
+
+func newSite(t *testing.T, page string, statements ...string) site {
+	server := testserver.MySQL(t)
+	s := site{T: t, uidring: filepath.Join(testserver.DiskFolder(t), "uidring")}
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", s.uidring, "github.com/uidring/uidring/cmd/uidring").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	db, err := sqlassigner.OpenMySQL(server.DSN())
+	testkit.Close(t, db, err)
+	s.db = db
+	for _, statement := range statements {
+		db.MustExec(statement)
+	}
+	cfg, err := mysql.ParseDSN(server.DSN())
+	testkit.Must(t, err)
+	s.page = strings.NewReplacer("ids:secret@tcp(127.0.0.1:3306)/shop", server.DSN(),
+		"mysql://ids:secret@db/shop", fmt.Sprintf("mysql://%s@%s/%s", cfg.User, cfg.Addr, cfg.DBName)).Replace(pageOf(t, page))
+	return s
+}
+
+// sh runs a command of the page, and returns its output.
+func (s site) sh(line, stdin string) (output string) {
+	s.Helper()
+	cmd := exec.CommandContext(s.Context(), "bash", "-c", strings.Replace(line, "uidring", s.uidring, 1))
+	cmd.Stdin = strings.NewReader(stdin)
+	out, err := cmd.CombinedOutput()
+	if exit, ok := err.(*exec.ExitError); err != nil && (!ok || exit.ExitCode() != 4) { // 4: new IDs will not be above
+		s.Fatalf("$ %s\n%s%v", line, out, err)
+	}
+	return string(out)
+}
+
+// Java processes have written IDs of 29/21/13, and taken worker IDs 1 to 3.
+func TestMigrationFromUidGenerator(t *testing.T) {
+	const table = "CREATE TABLE WORKER_NODE (ID BIGINT NOT NULL AUTO_INCREMENT, HOST_NAME VARCHAR(64) NOT NULL, PORT VARCHAR(64) NOT NULL, TYPE INT NOT NULL, " +
+		"LAUNCH_DATE DATE NOT NULL, MODIFIED TIMESTAMP NOT NULL, CREATED TIMESTAMP NOT NULL, PRIMARY KEY (ID))"
+	const start = "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE, MODIFIED, CREATED) VALUES ('java', '1-2', 1, NOW(), NOW(), NOW())"
+	old := bitsalloc.Layout{DeltaBits: 29, WorkerBits: 21, SequenceBits: 13}
+	alloc, err := bitsalloc.New(old, time.Date(2016, time.September, 19, 16, 0, 0, 0, time.UTC))
+	testkit.Must(t, err)
+	for _, page := range migrationPages {
+		t.Run(page, func(t *testing.T) {
+			s := newSite(t, page, table, start, start, start)
+			commands := regexp.MustCompile(`(?m)^uidring (?:schema mysql nodes|migrate pin) .*$`).FindAllString(s.page, -1)
+			if len(commands) != 2 {
+				t.Fatalf("the page has the commands %q, want one for the tables and one for the pin", commands)
+			}
+			for _, line := range commands {
+				s.sh(line, "")
+			}
+			program := goBlocks.FindStringSubmatch(s.page)[1]
+			for _, want := range []int64{4, 6} { // a Java process starts in between, as during a mixed run
+				number, _ := strings.CutSuffix(output(t, program), " <nil>\n")
+				id, err := strconv.ParseInt(number, 10, 64)
+				testkit.Must(t, err)
+				if f, err := alloc.Parse(id); err != nil || f.WorkerID != want || time.Since(f.Time).Abs() > time.Hour {
+					t.Errorf("ID %d has %+v, %v, want worker ID %d, and the present", id, f, err, want)
+				}
+				s.db.MustExec(start)
+			}
+		})
+	}
+}
+
+// The layout of Java has ended: the check advises another epoch, with which all new IDs are above
+// the old ones.
+func TestMigrationCheckAdvises(t *testing.T) {
+	const newest = 3200169789968523265
+	s := newSite(t, migrationPages[0])
+	line := checks.FindStringSubmatch(s.page)[1]
+	report := s.sh(line, strconv.Itoa(newest)+"\n-7055269968853590016\n")
+	config := regexp.MustCompile(`(?m)^IN GO +(.*)$`).FindStringSubmatch(report)
+	advice := regexp.MustCompile(`(?m)^ADVICE +(--layout \S+ --epoch \S+) is above`).FindStringSubmatch(report)
+	if config == nil || advice == nil || !strings.Contains(report, "VERDICT     overlap") {
+		t.Fatalf("%s, want an overlap, and the advice of an epoch with larger IDs", report)
+	}
+	line = strings.Replace(line, "--layout recommended", advice[1], 1)
+	if report := s.sh(line, strconv.Itoa(newest)+"\n"); !strings.Contains(report, "VERDICT     above") {
+		t.Errorf("with the advice %s: %s, want above", advice[1], report)
+	}
+	program, _ := programOf(t, "README.md")
+	program = strings.Replace(program, "Layout:   bitsalloc.Recommended(),", config[1]+",", 1)
+	program = strings.Replace(program, "import (", "import (\n\t\"time\"", 1)
+	program = strings.Replace(program, "ids:secret@tcp(127.0.0.1:3306)/ids", regexp.MustCompile(`OpenMySQL\("(.*)"\)`).FindStringSubmatch(s.page)[1], 1)
+	if id := printsAnID(t, program); id <= newest {
+		t.Errorf("the program with %s prints %d, want more than the largest old ID %d", config[1], id, int64(newest))
+	}
+}
+
+// The counter of Leaf and of TinyId goes on where the Java servers have left it. The page in
+// English has the same program as the page in Chinese, without its frame.
+func TestMigrationFromLeafAndTinyID(t *testing.T) {
+	s := newSite(t, migrationPages[1],
+		"CREATE TABLE leaf_alloc (biz_tag varchar(128) NOT NULL DEFAULT '', max_id bigint NOT NULL DEFAULT 1, step int NOT NULL, PRIMARY KEY (biz_tag))",
+		"INSERT INTO leaf_alloc VALUES ('orders', 2000000001, 2000)",
+		"CREATE TABLE tiny_id_info (id bigint NOT NULL, biz_type varchar(63) NOT NULL DEFAULT '', begin_id bigint NOT NULL DEFAULT 0, "+
+			"max_id bigint NOT NULL DEFAULT 0, step int DEFAULT 0, delta int NOT NULL DEFAULT 1, remainder int NOT NULL DEFAULT 0, "+
+			"create_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00', update_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00', "+
+			"version bigint NOT NULL DEFAULT 0, PRIMARY KEY (id), UNIQUE (biz_type))",
+		"INSERT INTO tiny_id_info (id, biz_type, max_id, step) VALUES (1, 'orders', 2000000001, 2000)")
+	programs := goBlocks.FindAllStringSubmatch(s.page, -1)
+	program := programs[len(programs)-1][1]
+	for name, prints := range map[string]string{"LeafSource": "2000000001 <nil>\n", "TinyIDSource": "2000000002 <nil>\n"} {
+		call := "sqlassigner." + name + "(db, sqlassigner.Config{})"
+		for _, page := range migrationPages {
+			if !strings.Contains(pageOf(t, page), call) {
+				t.Errorf("%s does not name %s", page, call)
+			}
+		}
+		if got := output(t, strings.Replace(program, "sqlassigner.LeafSource(db, sqlassigner.Config{})", call, 1)); got != prints {
+			t.Errorf("with %s it prints %q, want %q, the next ID of the counter", name, got, prints)
+		}
+	}
+	comments := regexp.MustCompile(`//.*`)
+	english, _, _ := strings.Cut(pageOf(t, migrationPages[0]), "\n## Auto-increment")
+	blocks := goBlocks.FindAllStringSubmatch(english, -1)
+	for line := range strings.Lines(comments.ReplaceAllString(blocks[len(blocks)-1][1], "")) {
+		if !strings.Contains(program, strings.TrimSpace(line)) {
+			t.Errorf("the program in Chinese lacks the line %q of the page in English", line)
+		}
+	}
+}
