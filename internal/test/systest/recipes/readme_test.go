@@ -147,9 +147,11 @@ func output(t *testing.T, source string) string {
 
 // The page shows the code of this package, and text for other frameworks.
 func TestRecipesAreOnThePage(t *testing.T) {
-	page, err := os.ReadFile("../../../../docs/RECIPES.md")
-	if err != nil {
-		t.Fatal(err)
+	page := pageOf(t, "docs/RECIPES.md")
+	for _, block := range goBlocks.FindAllString(pageOf(t, "docs/zh-CN/RECIPES.md"), -1) {
+		if !strings.Contains(page, block) {
+			t.Errorf("the page in English lacks the code\n%s", block)
+		}
 	}
 	var code strings.Builder
 	files, err := filepath.Glob("*.go")
@@ -164,7 +166,7 @@ func TestRecipesAreOnThePage(t *testing.T) {
 		code.Write(text)
 	}
 	for _, part := range []string{"A service", "net/http, sqlx, JSON, NULL", "GORM", "bun"} {
-		_, text, _ := strings.Cut(string(page), "\n## "+part+"\n")
+		_, text, _ := strings.Cut(page, "\n## "+part+"\n")
 		_, text, _ = strings.Cut(text, "```go\n")
 		block, _, found := strings.Cut(text, "```")
 		if !found || !strings.Contains(code.String(), block) {
