@@ -116,7 +116,7 @@ func TestMigrationCheckAdvises(t *testing.T) {
 	program, _ := programOf(t, "README.md")
 	program = strings.Replace(program, "Layout:   bitsalloc.Recommended(),", config[1]+",", 1)
 	program = strings.Replace(program, "import (", "import (\n\t\"time\"", 1)
-	program = strings.Replace(program, "ids:secret@tcp(127.0.0.1:3306)/ids", regexp.MustCompile(`OpenMySQL\("(.*)"\)`).FindStringSubmatch(s.page)[1], 1)
+	program = opensMySQL.ReplaceAllLiteralString(program, opensMySQL.FindString(s.page))
 	if id := printsAnID(t, program); id <= newest {
 		t.Errorf("the program with %s prints %d, want more than the largest old ID %d", config[1], id, int64(newest))
 	}

@@ -19,32 +19,40 @@ import (
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
-// The program of the README prints an ID with the databases that the README names.
-func TestReadmeProgram(t *testing.T) {
-	program, rest := programOf(t, "README.md")
-	lines := regexp.MustCompile(`(?m)^(db, err := sqlx\.Open\("(\w+)", ").*("\)) // import _ ("[^"]+")`).FindAllStringSubmatch(rest, -1)
+var opensMySQL = regexp.MustCompile(`sqlassigner\.OpenMySQL\(".*"\)`)
+
+// otherDatabases returns, for each line of the README for another database than MySQL, a func that
+// puts the line into a program.
+func otherDatabases(t *testing.T) map[string]func(t *testing.T, program string) string {
+	_, rest := programOf(t, "README.md")
+	lines := regexp.MustCompile(`(?m)^db, err := (sqlx\.Open\("(\w+)", ")(.*)("\)) // import _ ("[^"]+")`).FindAllStringSubmatch(rest, -1)
 	if len(lines) != 2 {
 		t.Fatalf("README.md has %d lines for other databases, want 2", len(lines))
 	}
-	mysql := regexp.MustCompile(`(sqlassigner\.OpenMySQL\(").*("\))`)
-	run := func(name string, source func(*testing.T) string) {
-		t.Run(name, func(t *testing.T) { printsAnID(t, source(t)) })
-	}
-	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{"MariaDB": testserver.MariaDB, "MySQL": testserver.MySQL} {
-		run(name, func(t *testing.T) string {
-			return mysql.ReplaceAllString(program, "${1}"+start(t).DSN()+"$2")
-		})
-	}
+	all := map[string]func(*testing.T, string) string{}
 	for _, line := range lines {
-		open, driver := strings.TrimPrefix(line[0], "db, err := "), line[4]
-		run(line[2], func(t *testing.T) string {
+		all[line[2]] = func(t *testing.T, program string) string {
+			dsn := line[3]
 			if line[2] == "pgx" {
-				open = line[1] + testserver.PostgreSQL(t).DSN() + line[3]
-				open = strings.TrimPrefix(open, "db, err := ")
+				dsn = testserver.PostgreSQL(t).DSN()
 			}
-			source := mysql.ReplaceAllLiteralString(program, open)
-			return strings.Replace(source, "import (", "import (\n\t\"github.com/jmoiron/sqlx\"\n\t_ "+driver, 1)
+			program = opensMySQL.ReplaceAllLiteralString(program, line[1]+dsn+line[4])
+			return strings.Replace(program, "import (", "import (\n\t\"github.com/jmoiron/sqlx\"\n\t_ "+line[5], 1)
+		}
+	}
+	return all
+}
+
+// The program of the README prints an ID with the databases that the README names.
+func TestReadmeProgram(t *testing.T) {
+	program, _ := programOf(t, "README.md")
+	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{"MariaDB": testserver.MariaDB, "MySQL": testserver.MySQL} {
+		t.Run(name, func(t *testing.T) {
+			printsAnID(t, opensMySQL.ReplaceAllLiteralString(program, `sqlassigner.OpenMySQL("`+start(t).DSN()+`")`))
 		})
+	}
+	for name, put := range otherDatabases(t) {
+		t.Run(name, func(t *testing.T) { printsAnID(t, put(t, program)) })
 	}
 }
 

@@ -2,16 +2,21 @@ package recipes
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -135,6 +140,33 @@ func TestTutorial(t *testing.T) {
 		case !elsewhere.MatchString(c.line):
 			c.check(t, sh)
 		}
+	}
+}
+
+// The service of the tutorial stores an order in the other databases, too.
+func TestTutorialOnOtherDatabases(t *testing.T) {
+	program, _ := programOf(t, "docs/TUTORIAL.md")
+	for name, put := range otherDatabases(t) {
+		t.Run(name, func(t *testing.T) {
+			addr := testserver.FreeAddr(t)
+			service := build(t.Context(), t, put(t, program))
+			service.Args = append(service.Args, addr)
+			testkit.Must(t, service.Start())
+			testkit.Succeeds(t, "an order", func() error {
+				r, err := http.PostForm("http://"+addr+"/orders", url.Values{"item": {"pen"}})
+				if err != nil {
+					return err
+				}
+				defer r.Body.Close()
+				text, err := io.ReadAll(r.Body)
+				if _, wrong := uidring.Parse(strings.TrimSpace(string(text))); r.StatusCode != http.StatusOK || wrong != nil {
+					t.Errorf("%s: %q, %v, want an ID", r.Status, text, errors.Join(err, wrong))
+				}
+				return nil
+			})
+			testkit.Must(t, service.Process.Signal(syscall.SIGTERM))
+			testkit.Must(t, service.Wait())
+		})
 	}
 }
 
