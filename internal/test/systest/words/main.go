@@ -27,7 +27,7 @@ var accents = []struct {
 
 const (
 	commentWidth = 100  // the last column of a comment on a line of its own, a tab counting as four
-	readmeWords  = 1550 // without code
+	readmeWords  = 1570 // without code
 )
 
 var (
