@@ -19,7 +19,7 @@ const kinds = [
   {
     id: 'ahead', title: 'ID time against the clock', unit: '', none: '', of: (s) => s.ahead, value: signed,
     bad: (y, {ahead, behind}) => y >= ahead || y < behind,
-    note: (s) => (s.ahead > 0 ? 'the newest IDs are ahead of the clock' : 'the newest IDs are behind the clock'),
+    note: (s) => (s.ahead > 0 ? 'the newest prepared IDs are ahead of the clock' : 'the newest prepared IDs are behind the clock'),
   },
   {
     id: 'lease', title: 'Lease window', unit: '', none: 'no fence', of: (s) => s.windowLasts, value: duration,
