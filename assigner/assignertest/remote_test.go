@@ -16,8 +16,8 @@ import (
 // remoteFixture opens a memory behind a server, with a client that has a fault. Package daemon of
 // the command runs RunFaults against processes.
 func remoteFixture(t *testing.T, fault string) assignertest.StoreFixture {
-	backend := newServer("")
-	handler := remoteassigner.NewHandler(func(namespace string) leasestore.Store { return memory{backend, namespace} })
+	backend := new(server)
+	handler := remoteassigner.NewHandler(backend.open)
 	s := httptest.NewServer(handler)
 	t.Cleanup(func() { s.Close() })
 	addr := s.Listener.Addr().String()
@@ -50,12 +50,13 @@ func remoteFixture(t *testing.T, fault string) assignertest.StoreFixture {
 		Kill: func(t *testing.T) {
 			up := down(t)
 			if fault == "forgets" {
-				_ = memory{backend, "mine"}.with(t.Context(), func(s *space) {
-					for id, row := range s.rows {
-						row.Fence -= 3
-						s.rows[id] = row
-					}
-				})
+				mine := backend.open("mine")
+				rows, _ := mine.List(t.Context())
+				for _, row := range rows {
+					less := row
+					less.Fence -= 3
+					_, _ = mine.Swap(t.Context(), row, less, time.Hour)
+				}
 			}
 			up()
 		},

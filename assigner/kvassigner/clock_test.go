@@ -14,16 +14,10 @@ import (
 func TestStatusSeenFollowsWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		m.now = nil
+		m.Now = nil
 		s, other := kvassigner.LeaseStore(m, namespace, kvassigner.Config{}), kvassigner.LeaseStore(m, namespace, kvassigner.Config{})
 		if got := stores.Status(t, other); !got.Seen.IsZero() || !got.Now.Equal(time.Now()) {
 			t.Errorf("%+v before the first write, want Seen zero and this host's clock", got)
-		}
-		writes := 0
-		m.before = func(key string) {
-			if key == "seen/"+namespace {
-				writes++
-			}
 		}
 		row := stores.Create(t, s, stores.Sample(), time.Hour)
 		for range 50 {
@@ -34,8 +28,8 @@ func TestStatusSeenFollowsWrites(t *testing.T) {
 				t.Errorf("seen %v before the last write, want less than 0.5 s", behind)
 			}
 		}
-		if writes != 11 {
-			t.Errorf("the time was written %d times in 5 s, want 11", writes)
+		if writes := m.called("Put seen/" + namespace); len(writes) != 11 {
+			t.Errorf("the time was written %d times in 5 s, want 11", len(writes))
 		}
 		// A host whose clock was wrong writes again: the time goes back.
 		key, tomorrow := "seen/"+namespace, fmt.Appendf(nil, `{"reader":1,"value":%q}`, time.Now().Add(24*time.Hour).Format(time.RFC3339Nano))
@@ -57,7 +51,7 @@ func TestStatusSeenFollowsWrites(t *testing.T) {
 func TestSwapSetsTheExpiryByTheStoresClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		m.now = func() time.Time { return time.Now().Add(3 * time.Hour).In(time.FixedZone("CET", 3600)) }
+		m.Now = func() time.Time { return time.Now().Add(3 * time.Hour).In(time.FixedZone("CET", 3600)) }
 		s := kvassigner.LeaseStore(m, namespace, kvassigner.Config{})
 		row := stores.Create(t, s, stores.Sample(), time.Hour)
 		for i := range 60 {
@@ -67,8 +61,8 @@ func TestSwapSetsTheExpiryByTheStoresClock(t *testing.T) {
 				t.Fatalf("after %d s: expires %v, want %v", i, got, want)
 			}
 		}
-		if m.looks != 7 {
-			t.Errorf("%d readings of the clock in a minute, want 7", m.looks)
+		if looks := m.called("Status"); len(looks) != 7 {
+			t.Errorf("%d readings of the clock in a minute, want 7", len(looks))
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,7 +15,9 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/kvassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/test/memkv"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
 )
@@ -28,8 +31,8 @@ func rowKey(workerID int64) string {
 func TestConformance(t *testing.T) {
 	for name, change := range map[string]func(*memory){
 		"clock":                  func(*memory) {},
-		"clock in whole seconds": func(m *memory) { m.now = func() time.Time { return time.Now().Truncate(time.Second) } },
-		"no clock":               func(m *memory) { m.now = nil },
+		"clock in whole seconds": func(m *memory) { m.Now = func() time.Time { return time.Now().Truncate(time.Second) } },
+		"no clock":               func(m *memory) { m.Now = nil },
 		"writes are sent twice":  func(m *memory) { m.twice = true },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +43,7 @@ func TestConformance(t *testing.T) {
 				return assignertest.StoreFixture{
 					Handle: func() leasestore.Store { return kvassigner.LeaseStore(m, namespace, kvassigner.Config{}) },
 					Other:  func(name string) leasestore.Store { return kvassigner.LeaseStore(m, name, kvassigner.Config{}) },
-					Down:   m.takeDown,
+					Down:   func(*testing.T) (up func()) { return m.Down() },
 				}
 			})
 		})
@@ -71,6 +74,16 @@ type honest struct{ *memory }
 
 func (honest) Get(ctx context.Context, _ string) ([]byte, string, error) { return nil, "", ctx.Err() }
 
+// downAtPut has the server go down at the first write of a client.
+func downAtPut(m *memory) func(ctx context.Context, method, key string) error {
+	return func(ctx context.Context, method, key string) error {
+		if method == "Put" {
+			m.Down()
+		}
+		return m.enter(ctx, method, key)
+	}
+}
+
 func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 	stores.Fail(t, kvassigner.LeaseStore(nil, "ä", kvassigner.Config{}), "kv is required", `namespace "ä", allowed: 1 to 64`)
 	stores.Fail(t, kvassigner.LeaseStore(picky{newMemory()}, "a/b", kvassigner.Config{}), `"a/b" is not for me`, "allowed: 1 to 64")
@@ -79,11 +92,11 @@ func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 	if got := stores.Status(t, s); got.Store != "memory at ram:1" || got.Namespace != namespace {
 		t.Errorf("status %+v, want memory at ram:1 and namespace %s", got, namespace)
 	}
-	m.before = func(string) { m.takeDown(t) }
+	m.Before = downAtPut(m)
 	ok, errSwap := s.Swap(t.Context(), leasestore.Row{}, stores.Sample(), time.Hour)
 	_, errStatus := s.Status(t.Context())
 	timeless := newMemory()
-	timeless.now, timeless.before = nil, func(string) { timeless.takeDown(t) }
+	timeless.Now, timeless.Before = nil, downAtPut(timeless)
 	_, errSeen := kvassigner.LeaseStore(timeless, namespace, kvassigner.Config{}).Swap(t.Context(), leasestore.Row{}, stores.Sample(), time.Hour)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -100,8 +113,8 @@ func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if !errors.Is(errEnded, context.Canceled) || ok || !errors.Is(errSwap, errDown) {
-		t.Errorf("%v, %v, %v; want context.Canceled, false and errDown", errEnded, ok, errSwap)
+	if !errors.Is(errEnded, context.Canceled) || ok || !errors.Is(errSwap, memkv.ErrDown) {
+		t.Errorf("%v, %v, %v; want context.Canceled, false and memkv.ErrDown", errEnded, ok, errSwap)
 	}
 }
 
@@ -110,7 +123,7 @@ func TestSwapRefusesARowThatIsTooLong(t *testing.T) {
 	s := kvassigner.LeaseStore(m, namespace, kvassigner.Config{})
 	row := stores.Create(t, s, stores.Sample(), time.Hour)
 	next := row
-	next.Owner += strings.Repeat("x", kvassigner.MaxValue-len(m.values[rowKey(4007)]))
+	next.Owner += strings.Repeat("x", kvassigner.MaxValue-len(m.value(t, rowKey(4007))))
 	stores.Swap(t, s, row, next, time.Hour)
 	next.Owner += "x"
 	if ok, err := s.Swap(t.Context(), row, next, time.Hour); ok || err == nil || !strings.Contains(err.Error(), rowKey(4007)+": its texts take 16385 bytes, allowed: 16384") {
@@ -132,7 +145,7 @@ func TestLeaseStoreRefusesForeignRecords(t *testing.T) {
 		{"seen/" + namespace, `{"reader":1,"value":7}`, []int{0, 2, 5}, nil, "was not written by this package"},
 	} {
 		m := newMemory()
-		m.now = nil
+		m.Now = nil
 		s := kvassigner.LeaseStore(m, namespace, kvassigner.Config{})
 		stores.Status(t, s) // a swap then has a time, and reads no status
 		if ok, err := m.Put(t.Context(), tt.key, []byte(tt.text), ""); !ok || err != nil {
@@ -145,90 +158,56 @@ func TestLeaseStoreRefusesForeignRecords(t *testing.T) {
 				t.Errorf("%s with %s, call %d: %v; want %q", tt.key, tt.text, i, err, tt.want)
 			}
 		}
-		if kept := string(m.values[tt.key]); kept != tt.text {
+		if kept := m.value(t, tt.key); kept != tt.text {
 			t.Errorf("%s: %s was replaced by %s", tt.key, tt.text, kept)
 		}
 	}
 }
 
-var errDown = errors.New("the store is down")
-
-// A memory is a bucket with faults and a clock, shared by several handles.
+// A memory is a KV with faults and a clock, shared by several handles.
 type memory struct {
-	*bucket
-	now    func() time.Time // nil: it has no clock
-	twice  bool             // its client sends each write twice, and returns the second answer
-	before func(key string) // called before each write
+	*memkv.KV
+	twice bool   // its client sends each write twice, and returns the second answer
+	fails string // the method that fails while others do not
+	calls testkit.Recorder
+}
 
-	down  bool     // under the lock of the bucket, as the others
-	fails string   // the call that fails while others do not
-	looks int      // calls of Status
-	lists []string // the prefixes of all calls of List
+func newMemory() *memory {
+	m := &memory{KV: &memkv.KV{Server: new(memkv.Server), Now: time.Now}}
+	m.Before = m.enter
+	return m
 }
 
 func (m *memory) String() string { return "memory at ram:1" }
 
-func newMemory() *memory { return &memory{bucket: newBucket(), now: time.Now} }
-
-// enter returns an error that hides the end of the context, as a client may.
-func (m *memory) enter(ctx context.Context, call string, note func()) error {
-	if ctx.Err() != nil {
+// enter records a call. It returns an error that hides the end of the context, as a client may.
+func (m *memory) enter(ctx context.Context, method, key string) error {
+	m.calls.Note("%s %s", method, key)
+	switch {
+	case ctx.Err() != nil:
 		return errors.New("request failed")
+	case m.fails == method:
+		return memkv.ErrDown
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.down || m.fails == call {
-		return errDown
-	}
-	note()
 	return nil
 }
 
-func (m *memory) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
-	if err := m.enter(ctx, "get", func() {}); err != nil {
-		return nil, "", err
-	}
-	return m.bucket.Get(ctx, key)
+// called returns the calls that begin with a text, and forgets all.
+func (m *memory) called(with string) []string {
+	return slices.DeleteFunc(m.calls.Read(), func(call string) bool { return !strings.HasPrefix(call, with) })
 }
 
-func (m *memory) Put(ctx context.Context, key string, value []byte, revision string) (ok bool, err error) {
-	if m.before != nil {
-		m.before(key)
-	}
-	if err := m.enter(ctx, "put", func() {}); err != nil {
-		return false, err
-	}
-	ok, err = m.bucket.Put(ctx, key, value, revision)
+func (m *memory) Put(ctx context.Context, key string, value []byte, revision string) (bool, error) {
+	ok, err := m.KV.Put(ctx, key, value, revision)
 	return ok && !m.twice, err
 }
 
-func (m *memory) List(ctx context.Context, prefix string) (entries []kvassigner.Entry, err error) {
-	if err := m.enter(ctx, "list", func() { m.lists = append(m.lists, prefix) }); err != nil {
-		return nil, err
-	}
-	return m.bucket.List(ctx, prefix)
-}
-
-func (m *memory) Status(ctx context.Context) (status leasestore.Status, err error) {
-	if err := m.enter(ctx, "status", func() { m.looks++ }); err != nil {
-		return status, err
-	}
-	status.Identity = "memory"
-	if m.now != nil {
-		status.Now = m.now()
-	}
-	return status, nil
-}
-
-// takeDown makes all calls fail until up is called.
-func (m *memory) takeDown(*testing.T) (up func()) {
-	set := func(down bool) {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.down = down
-	}
-	set(true)
-	return func() { set(false) }
+// value returns the value of a key.
+func (m *memory) value(t *testing.T, key string) string {
+	t.Helper()
+	value, _, err := m.Get(t.Context(), key)
+	testkit.Must(t, err)
+	return string(value)
 }
 
 func TestGetAllReturnsTheEntriesThatExist(t *testing.T) {

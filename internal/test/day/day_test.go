@@ -6,10 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -21,6 +18,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/test/memkv"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
@@ -29,25 +27,23 @@ const (
 	step   = time.Second // of a claim ahead of the clock
 )
 
-var errDown = errors.New("the store is down")
-
-// A server keeps the keys of a store.
-type server struct {
-	mu   sync.Mutex
-	keys map[string]entry
-	down atomic.Bool
-}
-
-type entry struct {
-	value    string
-	revision int
-}
-
-// A pod is a process: its connection to the server, which ends when it is killed.
+// A pod is a process: its client of the store, whose calls fail when it is killed.
 type pod struct {
-	*server
+	memkv.KV
 	killed atomic.Bool
 	gen    generator
+}
+
+func (c *cluster) pod() *pod {
+	p := new(pod)
+	p.Server, p.Now = c.Server, time.Now
+	p.Before = func(ctx context.Context, _, _ string) error {
+		if p.killed.Load() {
+			return cmp.Or(ctx.Err(), memkv.ErrDown)
+		}
+		return ctx.Err()
+	}
+	return p
 }
 
 type generator interface {
@@ -55,51 +51,6 @@ type generator interface {
 	NextContext(ctx context.Context) (int64, error)
 	Parse(id int64) (bitsalloc.Fields, error)
 	Close() error
-}
-
-func (p *pod) locked(ctx context.Context, f func()) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.down.Load() || p.killed.Load() {
-		return cmp.Or(ctx.Err(), errDown)
-	}
-	f()
-	return ctx.Err()
-}
-
-func (p *pod) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
-	err = p.locked(ctx, func() {
-		if e, ok := p.keys[key]; ok {
-			value, revision = []byte(e.value), fmt.Sprint(e.revision)
-		}
-	})
-	return value, revision, err
-}
-
-func (p *pod) Put(ctx context.Context, key string, value []byte, revision string) (ok bool, err error) {
-	err = p.locked(ctx, func() {
-		e, found := p.keys[key]
-		if ok = found && revision == fmt.Sprint(e.revision) || !found && revision == ""; ok {
-			p.keys[key] = entry{string(value), e.revision + 1}
-		}
-	})
-	return ok, err
-}
-
-func (p *pod) List(ctx context.Context, prefix string) (entries []kvassigner.Entry, err error) {
-	err = p.locked(ctx, func() {
-		for key, e := range p.keys {
-			if strings.HasPrefix(key, prefix) {
-				entries = append(entries, kvassigner.Entry{Key: key, Value: []byte(e.value)})
-			}
-		}
-	})
-	return entries, err
-}
-
-func (p *pod) Status(ctx context.Context) (s leasestore.Status, err error) {
-	err = p.locked(ctx, func() { s = leasestore.Status{Now: time.Now(), Identity: "memory"} })
-	return s, err
 }
 
 // Every kind of generator, with a layout of 8,192 IDs in a unit of a second.
@@ -130,7 +81,7 @@ var ways = map[string]func(leasestore.Store) assigner.Assigner{
 // A cluster is a service with a store.
 type cluster struct {
 	*testing.T
-	*server
+	*memkv.Server
 	open func(assigner.Assigner) (generator, error)
 	way  func(leasestore.Store) assigner.Assigner
 	seen map[int64]bool
@@ -141,7 +92,7 @@ func each(t *testing.T, kind, way string, scene func(*cluster)) {
 	t.Run(kind+" by "+way, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
-			c := &cluster{T: t, server: &server{keys: make(map[string]entry)}, open: kinds[kind], way: ways[way], seen: make(map[int64]bool)}
+			c := &cluster{T: t, Server: new(memkv.Server), open: kinds[kind], way: ways[way], seen: make(map[int64]bool)}
 			scene(c)
 		})
 	})
@@ -150,7 +101,7 @@ func each(t *testing.T, kind, way string, scene func(*cluster)) {
 // start starts a process, which must succeed.
 func (c *cluster) start() *pod {
 	c.Helper()
-	p := &pod{server: c.server}
+	p := c.pod()
 	var err error
 	p.gen, err = c.open(c.way(kvassigner.LeaseStore(p, "day", kvassigner.Config{})))
 	testkit.Must(c.T, err)
@@ -184,9 +135,7 @@ func (c *cluster) stop(p *pod) {
 
 // kill ends a process whose Close does not reach the store.
 func (c *cluster) kill(p *pod) {
-	c.mu.Lock()
 	p.killed.Store(true)
-	c.mu.Unlock()
 	if err := p.gen.Close(); err == nil {
 		c.Error("a killed process has released its worker ID")
 	}
@@ -278,7 +227,7 @@ func TestCrashEachSecond(t *testing.T) {
 	each(t, "cached", "Fenced", func(c *cluster) {
 		began, failing := time.Now(), time.Time{}
 		for range 400 {
-			p := &pod{server: c.server}
+			p := c.pod()
 			gen, err := kinds["cached"](c.way(kvassigner.LeaseStore(p, "day", kvassigner.Config{})))
 			switch {
 			case err == nil:
@@ -302,7 +251,7 @@ func TestCrashEachSecond(t *testing.T) {
 func TestGeneratorThatKeepsToTheClockTakesAnotherWorkerID(t *testing.T) {
 	for _, kind := range []string{"defaultgen", "cached within 10 s"} {
 		each(t, kind, "Leased", func(c *cluster) {
-			p := &pod{server: c.server}
+			p := c.pod()
 			burst, err := kinds["cached"](c.way(kvassigner.LeaseStore(p, "day", kvassigner.Config{})))
 			testkit.Must(c.T, err)
 			var id int64
@@ -327,8 +276,7 @@ func TestGeneratorThatKeepsToTheClockTakesAnotherWorkerID(t *testing.T) {
 // outage takes the store down, draws IDs at a rate until there are no more, and returns how long
 // that took.
 func (c *cluster) outage(p *pod, rate int) time.Duration {
-	c.down.Store(true)
-	defer c.down.Store(false)
+	defer c.Down()()
 	began := time.Now()
 	for {
 		if _, err := p.gen.Next(); err != nil {
