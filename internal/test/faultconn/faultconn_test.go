@@ -44,7 +44,6 @@ func TestInject(t *testing.T) {
 		takes   time.Duration
 	}{
 		"delay":     {Fault{Delay: time.Second}, true, time.Second},
-		"pieces":    {Fault{Delay: time.Second, Piece: 600}, true, 6 * time.Second},
 		"few bytes": {Fault{Most: 1000}, false, 0},
 		"mute":      {Fault{Mute: true}, false, time.Minute}, // the deadline
 	} {

@@ -244,10 +244,8 @@ const (
 
 // A Fault affects the data of one direction. The zero Fault has no effect.
 type Fault struct {
-	// Delay is the time that each piece of data waits.
+	// Delay is the time that data waits.
 	Delay time.Duration
-	// Piece is the largest size of a piece. 0: no limit.
-	Piece int
 	// Most is the number of bytes after which a connection is cut. 0: no limit.
 	Most int
 	// Mute holds all data back until the fault is healed or the connection ends.
@@ -286,43 +284,39 @@ type flow struct {
 	used      int       // number of bytes passed under it
 }
 
+// present returns the fault of the direction now.
+func (f *flow) present() *injected {
+	f.wire.mu.Lock()
+	defer f.wire.mu.Unlock()
+	if fault := f.wire.faults[f.direction]; fault != f.fault {
+		f.fault, f.used = fault, 0
+	}
+	if f.fault == nil {
+		return new(injected)
+	}
+	return f.fault
+}
+
 // write passes data on as the fault of its direction allows. It reports whether all has passed.
 func (f *flow) write(data []byte) bool {
-	for len(data) > 0 {
-		f.wire.mu.Lock()
-		fault := f.wire.faults[f.direction]
-		f.wire.mu.Unlock()
-		if fault == nil {
-			fault = new(injected)
-		}
-		if fault != f.fault {
-			f.fault, f.used = fault, 0
-		}
-		if fault.Mute {
-			select {
-			case <-f.ended:
-				return false
-			case <-fault.healed:
-				continue
-			}
-		}
-		n := len(data)
-		if fault.Piece > 0 {
-			n = min(n, fault.Piece)
-		}
-		if fault.Most > 0 {
-			n = min(n, fault.Most-f.used)
-		}
+	fault := f.present()
+	for ; fault.Mute; fault = f.present() {
 		select {
-		case <-time.After(fault.Delay):
 		case <-f.ended:
 			return false
+		case <-fault.healed:
 		}
-		f.used += n
-		if _, err := f.to.Write(data[:n]); err != nil || fault.Most > 0 && f.used >= fault.Most {
-			return false
-		}
-		data = data[n:]
 	}
-	return true
+	select {
+	case <-time.After(fault.Delay):
+	case <-f.ended:
+		return false
+	}
+	if fault.Most > 0 && f.used+len(data) >= fault.Most {
+		_, _ = f.to.Write(data[:fault.Most-f.used])
+		return false
+	}
+	f.used += len(data)
+	_, err := f.to.Write(data)
+	return err == nil
 }

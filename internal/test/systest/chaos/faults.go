@@ -179,10 +179,9 @@ func (r *run) networkFaults(link *faultconn.Proxy, random *rand.Rand) []fault {
 		{badNetwork, 8, func(ctx context.Context) error {
 			heal := link.Inject([]faultconn.Direction{faultconn.Up, faultconn.Down}[random.IntN(2)], []faultconn.Fault{
 				{Delay: upTo(800 * time.Millisecond)},
-				{Delay: 100 * time.Millisecond, Piece: 100},
 				{Most: 1 + random.IntN(1500)},
 				{Mute: true},
-			}[random.IntN(4)])
+			}[random.IntN(3)])
 			pause(ctx, lasts())
 			if random.IntN(2) == 0 {
 				r.network.RLock() // waits while all links are down
