@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strings"
 
 	"github.com/go-sql-driver/mysql"
 
@@ -61,11 +60,9 @@ func (s *store) explain(ctx context.Context, what string, tries int, err error) 
 	}
 	d := s.dialect.diagnose(err)
 	if d.sentinel == ErrTableMissing && d.advice == "" {
-		name, group := inSchema.FindString(strings.ToUpper(err.Error())), schema.Nodes
-		for _, t := range tablesOf(schema.Groups()...) {
-			if t.name == name {
-				group = t.group
-			}
+		group := schema.Nodes
+		for _, t := range s.group {
+			group = cmp.Or(t.group, group)
 		}
 		d.advice = "create it with " + s.dialect.creation(group)
 	}
