@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,30 +43,28 @@ func chromium(t *testing.T) context.Context {
 
 // A tab is a page in a browser, with the errors that the browser has logged.
 type tab struct {
-	t        *testing.T
-	ctx      context.Context
-	expected []string // parts of complaints that the test brings about
+	t   *testing.T
+	ctx context.Context
 
 	mu         sync.Mutex
 	complaints []string // console errors, exceptions, violations
 }
 
-// offline are the errors that Chromium logs when a service is down. A page cannot prevent them.
-var offline = []string{"net::ERR_CONNECTION_REFUSED", "net::ERR_CONNECTION_RESET", "net::ERR_EMPTY_RESPONSE", "net::ERR_INCOMPLETE_CHUNKED_ENCODING"}
+// expected are parts of the errors that Chromium logs when a token or an ID is refused, or when a
+// service is down. A page cannot prevent them.
+var expected = []string{"401 (Unauthorized)", "400 (Bad Request)",
+	"net::ERR_CONNECTION_REFUSED", "net::ERR_CONNECTION_RESET", "net::ERR_EMPTY_RESPONSE", "net::ERR_INCOMPLETE_CHUNKED_ENCODING"}
 
 // open opens a tab with the page of a service. When the test ends, it closes the tab, and reports
 // all logged errors but the expected ones.
-func open(t *testing.T, browser context.Context, s *service, on device, expected ...string) *tab {
+func open(t *testing.T, s *service) *tab {
 	t.Helper()
-	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
-	t.Cleanup(cancel)
-	p := &tab{t: t, ctx: ctx, expected: expected}
-	testkit.Must(t, chromedp.Listen(ctx, p.listen))
+	p := &tab{t: t, ctx: chromium(t)}
+	testkit.Must(t, chromedp.Listen(p.ctx, p.listen))
 	t.Cleanup(p.leave)
-	testkit.Must(t, chromedp.Do(ctx)) // opens the tab, which is to outlive the limit of do
 	p.do(
 		enable(log.Enable, cdp.Empty{}), enable(runtime.Enable, cdp.Empty{}),
-		on.action(), chromedp.Navigate(s.url()+"/"),
+		screen("light", 1180, 900), chromedp.Navigate(s.url()+"/"),
 	)
 	return p
 }
@@ -77,23 +76,12 @@ func enable[P, R any](command cdp.Command[P, R], params P) chromedp.Action[chrom
 	})
 }
 
-// A device is a screen to show the page on.
-type device struct {
-	scheme        string // "light" or "dark"
-	width, height int64
-}
-
-var (
-	light = device{"light", 1180, 900}
-	dark  = device{"dark", 1180, 900}
-	phone = device{"light", 360, 740}
-)
-
-func (l device) action() chromedp.Action[chromedp.Void] {
+// screen shows the page on a screen with a light or dark scheme of colours.
+func screen(scheme string, width, height int64) chromedp.Action[chromedp.Void] {
 	return chromedp.Steps(
-		chromedp.EmulateViewport(l.width, l.height),
+		chromedp.EmulateViewport(width, height),
 		enable(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: l.scheme}},
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 		}),
 	)
 }
@@ -113,12 +101,9 @@ func (p *tab) complain(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	text := fmt.Sprintf(format, args...)
-	for _, part := range p.expected {
-		if strings.Contains(text, part) {
-			return
-		}
+	if !slices.ContainsFunc(expected, func(part string) bool { return strings.Contains(text, part) }) {
+		p.complaints = append(p.complaints, text)
 	}
-	p.complaints = append(p.complaints, text)
 }
 
 // leave ends the requests of the page while its service still answers, so that they cannot fail,
