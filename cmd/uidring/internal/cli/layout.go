@@ -52,7 +52,7 @@ func (f *timeFlag) String() string {
 }
 
 func (f *timeFlag) Set(text string) error {
-	for _, form := range [...]string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, time.DateTime + "Z07", time.DateTime + "Z07:00", time.DateOnly} {
+	for _, form := range [...]string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, time.DateOnly} {
 		if t, err := time.Parse(form, text); err == nil {
 			f.Time = t.UTC()
 			return nil

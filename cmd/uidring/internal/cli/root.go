@@ -24,7 +24,7 @@ func newRoot(s *streams) *cobra.Command {
 		SilenceErrors: true,
 
 		PersistentPreRunE: s.readSettings,
-	}, newParse(s), newRange(s), newPlan(s), newMigrate(s), newSchema(s), newWorkers(s), newBackfill(s), newServe(s))
+	}, newParse(s), newRange(s), newPlan(s), newMigrate(s), newSchema(s), newWorkers(s), newServe(s))
 	root.Args = nil // cobra then rejects unknown commands with the names of similar ones
 	root.SetIn(s.in)
 	root.SetOut(s.out)

@@ -59,7 +59,7 @@ func newWorkersHorizon(s *streams) *cobra.Command {
 		Short: "Print the ID below which the namespace is complete",
 		Long: "horizon prints an ID. All smaller IDs of the namespace have been issued, or never will be. A job that reads the rows of a\n" +
 			"table by ID reads those below the horizon, and later goes on from there. Rows of open transactions are not counted: see\n" +
-			"docs/HORIZON.md. The first call rules out backfill in the namespace.",
+			"docs/HORIZON.md. After the first call package backdate has no IDs left in the namespace.",
 		Example: "  uidring workers horizon --store sqlite:///var/lib/uidring/ids.db --namespace orders\n" +
 			"  uidring workers horizon | uidring parse -",
 		Args: cobra.NoArgs,
