@@ -65,8 +65,8 @@ func (p *tab) signsIn() {
 	p.await(live + " && " + shown + " && document.getElementById('sign-in').hidden && document.activeElement.id === 'main'")
 }
 
-// showsTheService finds what the page tells about the service, and also on a phone. The servers and
-// the segments have tables, whose names are shown as text.
+// showsTheService finds the facts about the service, and also on a phone. The servers and the
+// segments have tables, whose names are shown as text.
 func (p *tab) showsTheService(s *service) {
 	p.await(verdictIs("Issuing", "good") + " && " + shown)
 	if got := p.text("version"); !strings.HasPrefix(got, "ids-1 · worker 0 · namespace orders · v1.2.3 · up ") {

@@ -33,7 +33,7 @@ func TestServiceIsDocumented(t *testing.T) {
 			t.Errorf("SERVICE.md has no %q", text)
 		}
 	}
-	for _, p := range []*problem{badRequest, invalidID, notFound, badMethod, unknownHost, crossSite, unacceptable, hasBody, unauthorized,
+	for _, p := range []*problem{badRequest, invalidID, notFound, badMethod, unknownHost, crossSite, hasBody, unauthorized,
 		tooManyIDs, overloaded, starting, noneReady, tooFarAhead, noLease, noRange, stopping, timeExhausted, segmentEnded, internal} {
 		if !strings.Contains(string(page), "\n#### "+p.name+"\n") {
 			t.Errorf("SERVICE.md has no heading %s", p.name)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net/http/httptest"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,7 +95,6 @@ func TestWrongRequests(t *testing.T) {
 		{"/v1/id?n=1&x=2&x=3", "", "bad-request", `The query has the unknown parameter "n", allowed: none. The query has the unknown parameter "x", allowed: none.`},
 		{"/v1/ids?n=1&form=Ranges", "", "bad-request", `Parameter form is "Ranges", allowed: ranges, with n.`},
 		{"/v1/parse/1?form=base62", "", "bad-request", `The query has the unknown parameter "form", allowed: none.`},
-		{"/v1/id", "text/html", "not-acceptable", `Accept allows neither application/json nor text/plain.`},
 		{"/x", "", "not-found", noPath},
 		{"/assets/../../x", "", "not-found", noPath},
 		{"//v1/id", "", "not-found", noPath},
@@ -220,46 +218,18 @@ func TestDrawWaitsInVainOnce(t *testing.T) {
 
 func TestAccept(t *testing.T) {
 	for accept, want := range map[string]string{
+		"":                               typeJSON,
 		"*/*":                            typeJSON,
 		"Application/JSON":               typeJSON,
-		"application/json;charset=utf-8": typeJSON,
-		"application/json;charset=UTF-8;q=0.5, text/plain;q=0.4": typeJSON,
-		"text/*":                                               typeText,
-		"text/plain;charset=utf-8":                             typeText,
-		"text/html, text/plain;q=0.9, */*;q=0.8":               typeText,
-		"application/json;q=0.1, text/plain;q=0.2":             typeText,
-		"application/octet-stream":                             "",
-		"application/json;q=0, */*":                            typeText,
-		"application/json;q=0, text/*;q=0, */*;q=0.001":        "",
-		"text/html":                                            "",
-		"application/json;q=0":                                 "",
-		"*/*;q=0":                                              "",
-		"text/plain;charset=latin1":                            "",
-		"application/problem+json":                             "",
-		"text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2": typeJSON, // cannot be parsed
-		"text/plain;q=2":                                       typeJSON,
+		"application/json, text/plain":   typeJSON,
+		"text/html, */*;q=0.8":           typeJSON,
+		"Text/Plain; charset=utf-8":      typeText,
+		"text/html,text/plain;q=0.9,*/*": typeText,
 	} {
-		if got, ok := accepted([]string{accept}); got != want || ok != (want != "") {
+		if got := accepted([]string{accept}); got != want {
 			t.Errorf("Accept %q: %s, want %s", accept, got, want)
 		}
 	}
-}
-
-func FuzzAccept(f *testing.F) {
-	for _, accept := range []string{"", "*/*", "text/plain;q=0.5, application/json", "a/b;c=\"d\\\"\";q=1.000", ", ,", "*/json;q=0"} {
-		f.Add(accept)
-	}
-	f.Fuzz(func(t *testing.T, accept string) {
-		got, ok := accepted([]string{accept})
-		if ok != slices.Contains([]string{typeJSON, typeText}, got) {
-			t.Errorf("Accept %q: %q, %v", accept, got, ok)
-		}
-		// Only a client that says so gets something else than JSON.
-		subtype, _, _ := strings.Cut(path.Base(got), ";")
-		if lower := strings.ToLower(accept); ok && got != typeJSON && !strings.Contains(lower, subtype) && !strings.Contains(lower, "*") {
-			t.Errorf("Accept %q: %q, which it does not name", accept, got)
-		}
-	})
 }
 
 func FuzzN(f *testing.F) {

@@ -1,12 +1,9 @@
 package httpapi
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
-
-	"github.com/elnormous/contenttype"
 )
 
 // A format is for a body with IDs, or with ranges of consecutive IDs.
@@ -25,10 +22,7 @@ const (
 // negotiate returns the format that the client asks for: the media type by Accept, several IDs by
 // the parameter n, and ranges by the parameter form.
 func negotiate(r *http.Request, query url.Values) (format, *problem) {
-	mediaType, ok := accepted(r.Header["Accept"])
-	if !ok {
-		return format{}, unacceptable.because("Accept allows neither application/json nor text/plain.")
-	}
+	mediaType := accepted(r.Header["Accept"])
 	many, ranges := query.Has("n"), query.Has("form")
 	switch {
 	case ranges && (!many || query.Get("form") != "ranges"):
@@ -45,25 +39,18 @@ func negotiate(r *http.Request, query url.Values) (format, *problem) {
 	return format{contentType: typeJSON, head: `{"id":"`, tail: "\"}\n"}, nil
 }
 
-// accepted returns the media type that the client prefers; ok is false if it accepts no offered
-// type. Without Accept it returns JSON, also if Accept cannot be parsed: old Java clients send
-// "*; q=.2".
-func accepted(accept []string) (mediaType string, ok bool) {
-	list := strings.Join(accept, ",")
-	if list == "" || list == "*/*" || list == typeJSON { // most clients
-		return typeJSON, true
+// accepted returns text if the header Accept names text/plain before JSON, and JSON otherwise.
+func accepted(accept []string) (mediaType string) {
+	for _, list := range accept {
+		for each := range strings.SplitSeq(list, ",") {
+			name, _, _ := strings.Cut(each, ";")
+			switch name = strings.TrimSpace(name); {
+			case strings.EqualFold(name, "text/plain"):
+				return typeText
+			case strings.EqualFold(name, typeJSON):
+				return typeJSON
+			}
+		}
 	}
-	// With a charset: an offer has to have the parameters that Accept asks for.
-	utf8 := contenttype.Parameters{"charset": "utf-8"}
-	best, _, err := contenttype.GetAcceptableMediaTypeFromHeader(list, []contenttype.MediaType{
-		{Type: "application", Subtype: "json", Parameters: utf8},
-		{Type: "text", Subtype: "plain", Parameters: utf8},
-	})
-	switch {
-	case errors.Is(err, contenttype.ErrNoAcceptableTypeFound):
-		return "", false
-	case err == nil && best.Subtype == "plain":
-		return typeText, true
-	}
-	return typeJSON, true
+	return typeJSON
 }
