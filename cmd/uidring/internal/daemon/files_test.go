@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 func TestWatchedFileKeepsItsValueAndReportsMistakesOnce(t *testing.T) {
@@ -74,9 +75,9 @@ func replace(t *testing.T, path, text string) {
 
 func TestCertificateIsReplaced(t *testing.T) {
 	later := time.Now().Add(time.Hour)
-	cert1, key1 := pemPair(t, 1, later)
-	cert2, key2 := pemPair(t, 2, later)
-	expired, expiredKey := pemPair(t, 3, time.Now().Add(-time.Hour))
+	cert1, key1 := testserver.Certificate(t, 1, later)
+	cert2, key2 := testserver.Certificate(t, 2, later)
+	expired, expiredKey := testserver.Certificate(t, 3, time.Now().Add(-time.Hour))
 	cfg, log := testConfig(t)
 	dir := t.TempDir()
 	cfg.CertFile, cfg.KeyFile = filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")

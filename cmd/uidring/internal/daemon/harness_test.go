@@ -2,19 +2,13 @@ package daemon
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -341,27 +335,6 @@ func more(t *testing.T, issued *idset.Set, ids int) {
 	t.Helper()
 	goal := issued.Len() + ids
 	testkit.Until(t, "IDs", func() bool { return issued.Len() >= goal })
-}
-
-// pemPair is a certificate that signs itself, with its key.
-func pemPair(t *testing.T, serial int64, end time.Time) (cert, key string) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	testkit.Must(t, err)
-	template := &x509.Certificate{
-		SerialNumber:          big.NewInt(serial),
-		Subject:               pkix.Name{CommonName: fmt.Sprint("certificate ", serial)},
-		NotBefore:             time.Now().Add(-2 * time.Hour),
-		NotAfter:              end,
-		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
-		IsCA:                  true,
-		BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	testkit.Must(t, err)
-	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
-	testkit.Must(t, err)
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}))
 }
 
 // trusting is a configuration of clients that trust certificates.

@@ -48,7 +48,7 @@ func TestProgramRunsAsInTheDeployment(t *testing.T) {
 	container := pod.Containers[0]
 	secrets := t.TempDir()
 	end := time.Now().Add(time.Hour)
-	cert, key := pemPair(t, 1, end)
+	cert, key := testserver.Certificate(t, 1, end)
 	for name, text := range map[string]string{"tls.crt": cert, "tls.key": key, "tokens": "orders 0123456789abcdef\n"} {
 		write(t, filepath.Join(secrets, name), text)
 	}

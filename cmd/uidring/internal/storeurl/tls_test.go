@@ -2,15 +2,9 @@ package storeurl_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
-	"math/big"
 	"net"
 	"net/url"
 	"os"
@@ -30,15 +24,9 @@ import (
 // with its key.
 func newPKI(t *testing.T) string {
 	t.Helper()
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "host"}, NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	testkit.Must(t, err)
-	cert, errCert := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	private, errKey := x509.MarshalPKCS8PrivateKey(key)
-	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})...)
+	cert, key := testserver.Certificate(t, 1, time.Now().Add(time.Hour))
 	file := filepath.Join(t.TempDir(), "pki.pem")
-	testkit.Must(t, errors.Join(errCert, errKey, os.WriteFile(file, text, 0o600)))
+	testkit.Must(t, os.WriteFile(file, []byte(cert+key), 0o600))
 	return file
 }
 
