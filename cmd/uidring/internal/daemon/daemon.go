@@ -200,10 +200,6 @@ func (k keptAssigner) Assign(ctx context.Context, d assigner.Domain) (assigner.L
 func (s *Service) makeStore(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	slow := time.AfterFunc(time.Second, func() {
-		s.logger.Warn("waiting for the store to answer", "store", s.store.String(), "gives_up_in", storeTimeout-time.Second)
-	})
-	defer slow.Stop()
 	err := s.checkStore(ctx)
 	if err == nil && s.cfg.CreateSchema {
 		groups := []schema.Group{schema.Leases}

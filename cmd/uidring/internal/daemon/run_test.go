@@ -184,21 +184,6 @@ func TestRunIsNotReadyDuringAQuarantine(t *testing.T) {
 	r.end(t)
 }
 
-// A store that accepts connections and does not answer.
-func TestRunSaysThatItWaitsForTheStore(t *testing.T) {
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	testkit.Must(t, err)
-	defer silent.Close()
-	cfg, log := testConfig(t)
-	cfg.StoreURL = "mysql://ids@" + silent.Addr().String() + "/ids"
-	r := start(t, cfg, log, "waiting for the store to answer")
-	record := log.find("waiting for the store to answer")
-	if record["store"] != "mysql://"+silent.Addr().String()+"/ids" || record["gives_up_in"] != float64(9*time.Second) {
-		t.Errorf("logged %v, want the store and the longest wait", record)
-	}
-	r.end(t)
-}
-
 func TestRunRefusesToStart(t *testing.T) {
 	cfg, log := testConfig(t)
 	taken := ready(t, cfg, log).address

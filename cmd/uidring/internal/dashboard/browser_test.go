@@ -97,9 +97,6 @@ func (p *tab) showsTheService(s *service) {
 	if evaluate[bool](p, "[...document.querySelectorAll('#servers, #servers *')].some((part) => part.scrollWidth > part.clientWidth && part.clientWidth > 0)") {
 		p.t.Error("on a phone a part of the servers is out of sight")
 	}
-	if evaluate[bool](p, "document.getElementById('servers').getBoundingClientRect().top > document.getElementById('figures').getBoundingClientRect().top") {
-		p.t.Error("on a phone the servers come after the figures")
-	}
 	outline := "getComputedStyle(document.activeElement).outlineStyle === 'solid' && (document.activeElement.id || document.activeElement.innerText)"
 	for range 40 { // the keyboard reaches everything, and shows where it is
 		p.do(chromedp.KeyEvent(kb.Tab))

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"cmp"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -200,26 +199,18 @@ func ending(s situation) (verdict, bool) {
 		"Less than a year is left: after that no server with this layout and epoch issues IDs.", "a-layout-is-about-to-end"}, true
 }
 
-// brief formats a duration of a verdict, in whole seconds.
+// brief formats a duration of a verdict, in whole seconds or minutes.
 func brief(d time.Duration) string {
-	s := int(d.Seconds())
-	switch {
-	case s < 120:
-		return fmt.Sprintf("%d s", s)
-	case s < 2*3600:
-		return fmt.Sprintf("%d min", s/60)
+	if d < 2*time.Minute {
+		return fmt.Sprintf("%d s", int(d.Seconds()))
 	}
-	return fmt.Sprintf("%d h", s/3600)
+	return fmt.Sprintf("%d min", int(d.Minutes()))
 }
 
-// count formats n with a noun: "1 ID", "12,345 IDs".
+// count formats n with a noun: "1 ID", "12345 IDs".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
-	digits := strconv.Itoa(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits + " " + noun + "s"
+	return fmt.Sprintf("%d %ss", n, noun)
 }
