@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"sync"
 	"syscall"
 	"time"
@@ -59,25 +58,16 @@ func (c *StoreCalls) outage() outage {
 func (o outage) texts(store string) (title, detail string) {
 	since := o.since.UTC().Format(time.TimeOnly) + " UTC: " + cause(o.err) + "."
 	switch {
-	case cause(o.err) == diskFull:
-		return "Disk full", fmt.Sprintf("Store %s has taken no change since %s Free space there; the server then goes on by itself.", store, since)
 	case silence(o.err) != "":
 		return "Store unreachable", fmt.Sprintf("Store %s has not answered since %s Bring it back. Do not restart servers: a start needs the store.", store, since)
 	}
 	return "Store fails", fmt.Sprintf("Store %s has refused calls since %s Correct that; the server then goes on by itself.", store, since)
 }
 
-const diskFull = "the disk is full"
-
-var fullDisk = regexp.MustCompile(`(?i)disk is full|disk full|no space left`)
-
 // cause is the short text of an error of a store.
 func cause(err error) string {
 	const most = 400 // bytes
 	text := err.Error()
-	if fullDisk.MatchString(text) {
-		return diskFull
-	}
 	return cmp.Or(silence(err), text[:min(most, len(text))])
 }
 

@@ -18,9 +18,7 @@ import (
 
 func TestVerdicts(t *testing.T) {
 	refused := outage{time.Date(2026, 11, 23, 9, 31, 5, 0, time.UTC), fmt.Errorf("store: %w", syscall.ECONNREFUSED)}
-	full := outage{refused.since, errors.New("sqlite: database or disk is full (13)")}
 	const silent = "Store mysql://db/ids has not answered since 09:31:05 UTC: connection refused. Bring it back. Do not restart servers: a start needs the store."
-	const noSpace = "Store mysql://db/ids has taken no change since 09:31:05 UTC: the disk is full. Free space there; the server then goes on by itself."
 	const ahead = "IDs stay unique. If it falls, wait: a burst or an earlier server is the cause. If it grows, add servers. Check the clock of this host, too."
 	const behind = "IDs stay unique, and show a time that is too early: the machine was suspended, or its clock was set. If that matters, restart the server."
 	const tooFast = "Clients draw more IDs than the layout has per second. Add servers, or limit clients with rate."
@@ -40,8 +38,6 @@ func TestVerdicts(t *testing.T) {
 				"The lease is used up or lost. The server tries to get another by itself; if that takes more than a minute, its log says why.", "uidringleasewindowlow"}},
 		{"no lease, from a store that is down", func(s *situation) { s.stats.Remaining, s.unready, s.outage = 0, "no-lease", refused },
 			verdict{bad, "Not issuing", ": store unreachable", silent, "uidringleasewindowlow"}},
-		{"no lease, from a full disk", func(s *situation) { s.stats.Remaining, s.unready, s.outage = 0, "no-lease", full },
-			verdict{bad, "Not issuing", ": disk full", noSpace, "uidringleasewindowlow"}},
 		{"shutting down", func(s *situation) { s.unready = "shutting-down" },
 			verdict{bad, "Not ready", ": shutting down", "The server was told to end, and finishes the requests under way.", ""}},
 		{"all are rejected", func(s *situation) { s.issued, s.rejected, s.refusal = 0, 7, "too-far-ahead" },
@@ -61,8 +57,6 @@ func TestVerdicts(t *testing.T) {
 		{"one was rejected", func(s *situation) { s.rejected = 1 }, verdict{warn, "Issuing, not to all", "", "1 request in the last 10 s got no ID.", noTakes}},
 		{"the store is down", func(s *situation) { s.outage, s.stats.WindowLasts = refused, 22900*time.Millisecond },
 			verdict{warn, "Store unreachable", ", IDs for another 22 s", silent, noStore}},
-		{"its disk is full", func(s *situation) { s.outage, s.stats.WindowLasts = full, 22900*time.Millisecond },
-			verdict{warn, "Disk full", ", IDs for another 22 s", noSpace, noStore}},
 		{"it refuses calls", func(s *situation) { s.outage = outage{refused.since, errors.New("access denied")} },
 			verdict{warn, "Store fails", ", IDs for another 58 s", "Store mysql://db/ids has refused calls since 09:31:05 UTC: access denied. Correct that; the server then goes on by itself.", noStore}},
 		{"and not much is left", func(s *situation) { s.outage, s.stats.WindowLasts = refused, 9*time.Second },

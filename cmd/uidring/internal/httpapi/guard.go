@@ -73,10 +73,6 @@ func (g *guard) check(s *Server, r *http.Request) *problem {
 		}
 		return unknownHost.because("The server has no name %q. Its operator can add it with allowed-host.", excerpt(r.Host))
 	}
-	if accept := r.Header["Accept"]; g.local && len(accept) > 0 && strings.HasPrefix(accept[0], "image/") &&
-		strings.HasPrefix(r.URL.Path, "/v1/") && r.Method != http.MethodPost && r.Header["Authorization"] == nil {
-		return crossSite.because("Accept asks for an image, as the pictures of a page do.")
-	}
 	if r.Header["Sec-Fetch-Site"] == nil && r.Header["Origin"] == nil { // no browser
 		return nil
 	}

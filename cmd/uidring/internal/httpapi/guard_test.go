@@ -11,20 +11,6 @@ import (
 // allPaths are one path of every route.
 var allPaths = []string{"/v1/id", "/v1/ids?n=2", "/v1/parse/1", "/healthz", "/readyz", "/metrics", "/openapi.json", "/", "/assets/a", "/events", "/nowhere"}
 
-// The requests for pictures of a page to which a browser adds neither Origin nor Sec-Fetch-Site.
-// The picture of the page of the service is no ID.
-func TestGuardRefusesImagesOfIDs(t *testing.T) {
-	s := newServer(t, Config{Settings: Settings{Listen: "127.0.0.1:8080"}})
-	for path, refused := range map[string]bool{"/v1/id": true, "/v1/ids?n=2": true, "/v1/parse/1": true, "/assets/a": false, "/": false} {
-		w := ask(s, "GET", "127.0.0.1:8080", path, "Accept", "image/avif,image/webp,*/*")
-		if refused {
-			wantProblem(t, w, "cross-site", path)
-		} else if w.Code != http.StatusOK {
-			t.Errorf("%s: %d, want 200", path, w.Code)
-		}
-	}
-}
-
 func TestGuardKnowsTheNamesOfTheServer(t *testing.T) {
 	tokens := newTokens(t, "alice "+alice)
 	none, with := Config{Settings: Settings{Listen: "ids.example:8080"}}, Config{Tokens: func() Tokens { return tokens }}

@@ -70,21 +70,6 @@ func schemes() (all []string) {
 	return all
 }
 
-// kindOf returns the kind of a scheme, or of a usual name of a server, or else the last kind whose
-// scheme has the same first four letters. known is false unless it is the scheme of the kind.
-func kindOf(scheme string) (likely kind, known bool) {
-	others := map[string]string{"mariadb": "mysql", "pg": "postgres", "pgx": "postgres", "valkey": "redis", "zk": "zookeeper", "k8s": "kubernetes"}
-	for _, k := range kinds() {
-		switch {
-		case slices.Contains(k.schemes, scheme):
-			return k, true
-		case k.schemes[0] == others[scheme], len(scheme) >= 4 && strings.HasPrefix(k.schemes[0], scheme[:4]):
-			likely = k
-		}
-	}
-	return likely, false
-}
-
 // ErrNoLogin is in the error of Open if the URL is valid, but the server does not answer or rejects
 // user and password.
 var ErrNoLogin = errors.New("cannot log in")
@@ -180,11 +165,17 @@ func (s *Store) Close() error { return s.close() }
 
 // parse reads a URL. An unescaped @ after the host shows that url.Parse took a part of the password
 // for the host or path. The errors for such a URL and for an unreadable URL do not quote it. With
-// an error, parse returns the kind of store that the URL seems to mean, or the zero kind.
+// an error, parse returns the kind of store of the scheme, or the zero kind.
 func parse(rawURL string) (*url.URL, kind, error) {
 	const hidden = "(it is not shown, since it may hold a password); write / ? # % @ in a user name or password as %2F %3F %23 %25 %40"
 	scheme, _, _ := strings.Cut(rawURL, ":")
-	k, known := kindOf(strings.ToLower(scheme))
+	all := kinds()
+	i := slices.IndexFunc(all, func(k kind) bool { return slices.Contains(k.schemes, strings.ToLower(scheme)) })
+	known := i >= 0
+	var k kind
+	if known {
+		k = all[i]
+	}
 	fail := func(text string) (*url.URL, kind, error) { return nil, k, errors.New(text) }
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -193,9 +184,9 @@ func parse(rawURL string) (*url.URL, kind, error) {
 	switch {
 	case u.Scheme == "":
 		return fail("URL has no scheme")
-	case k.path && known && (u.User != nil || u.Host != "" || u.RawQuery != "" || u.Fragment != ""):
+	case k.path && (u.User != nil || u.Host != "" || u.RawQuery != "" || u.Fragment != ""):
 		return fail(u.Scheme + " URL has a host or parameters; write the path after three slashes")
-	case k.path && known:
+	case k.path:
 	case strings.Contains(u.Opaque+u.EscapedPath()+u.RawQuery+u.EscapedFragment(), "@"):
 		return fail("URL has an @ after the host " + hidden)
 	case u.Fragment != "":
