@@ -88,7 +88,7 @@ func TestEndOfTimeEndsEveryWait(t *testing.T) {
 		store := &fakeassigner.Assigner{OnAssign: fenced(5), OnRenew: func(context.Context, *assigner.Grant, int64, int64) error {
 			return errors.New("store is down")
 		}}
-		g := inBubble(t, cached.Config{Layout: layout, Assigner: store, OnEmpty: policy})
+		g := inBubble(t, cached.Config{Layout: layout, Assigner: store, OnEmpty: policy, MaxStaleness: 10 * time.Minute})
 		for err := error(nil); !errors.Is(err, cached.ErrLeaseExhausted); synctest.Wait() {
 			if _, err = g.Next(); err != nil && !errors.Is(err, cached.ErrEmpty) && !errors.Is(err, cached.ErrLeaseExhausted) {
 				t.Fatal(err)

@@ -89,6 +89,9 @@ func TestNewWaitsForMaxAheadWithUnfencedReusedWorkerID(t *testing.T) {
 // large ring all the same.
 func TestFailoverRepeatsNoID(t *testing.T) {
 	for _, boost := range []int{3, 8} {
+		if testing.Short() && boost == 3 {
+			continue // the default: a smaller ring to cover
+		}
 		synctest.Test(t, func(t *testing.T) {
 			on := func(dir string, boost int) cached.Config {
 				return cached.Config{Layout: narrow(), Epoch: bubbleEpoch(), BoostPower: boost,

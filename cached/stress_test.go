@@ -119,8 +119,12 @@ func TestEveryIDIsIssuedOnce(t *testing.T) {
 }
 
 func TestEveryIDIsIssuedOnceAcrossInvalidateAndClose(t *testing.T) {
+	rounds := 20
+	if testing.Short() {
+		rounds = 4
+	}
 	for policy := range cached.Reject + 1 {
-		for range 20 {
+		for range rounds {
 			layout := bitsalloc.Layout{DeltaBits: 28, WorkerBits: 22, SequenceBits: 3}
 			cfg := cached.Config{Layout: layout, OnEmpty: policy, Assigner: &fakeassigner.Assigner{}}
 			calls := testkit.Scaled(400)

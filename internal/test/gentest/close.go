@@ -167,7 +167,7 @@ func released() (*fakeassigner.Assigner, *atomic.Int64) {
 // last ID, or an earlier one than the first ID would have.
 func (s *suite) lastDelta(t *testing.T) {
 	for _, pause := range []time.Duration{0, time.Hour} { // an idle generator moves on with the clock
-		for n := range 200 {
+		for n := range max(testkit.Scaled(200), 70) { // more IDs than a unit has
 			layout, epoch := narrow(), NewEpoch()
 			layout.SequenceBits += uint8(n % 2 * 4) // units begin at a scattered sequence number from 8 bits on
 			n := n / 2
