@@ -83,14 +83,17 @@ func write(text *bytes.Buffer, folder string) error {
 	experimental := ""
 	for _, name := range pkg.GoFiles {
 		files := token.NewFileSet()
-		file, err := parser.ParseFile(files, filepath.Join(folder, name), nil, parser.ParseComments)
+		source, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
 			return err
 		}
-		if strings.Contains(file.Doc.Text(), "\nExperimental: ") {
+		if bytes.Contains(source, []byte("\n// Experimental: ")) {
 			experimental = " // experimental"
 		}
-		file.Comments = nil
+		file, err := parser.ParseFile(files, name, source, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
 		ast.FileExports(file)
 		for _, decl := range file.Decls {
 			for _, bare := range strip(decl) {
@@ -108,35 +111,23 @@ func write(text *bytes.Buffer, folder string) error {
 	return nil
 }
 
-// strip returns the declarations in decl without comments, bodies of funcs and values of variables.
-// Constants keep their places, since iota counts them.
+// strip returns the declarations in decl without bodies of funcs and values of variables. Constants
+// keep their places, since iota counts them.
 func strip(decl ast.Decl) (all []ast.Decl) {
 	switch d := decl.(type) {
 	case *ast.FuncDecl:
-		d.Doc, d.Body = nil, nil
+		d.Body = nil
 		if d.Recv == nil || ast.IsExported(strings.TrimLeft(types.ExprString(d.Recv.List[0].Type), "*")) {
 			all = append(all, d)
 		}
 	case *ast.GenDecl:
-		ast.Inspect(d, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.Field:
-				n.Doc, n.Comment = nil, nil
-			case *ast.ValueSpec:
-				n.Doc, n.Comment = nil, nil
-				if d.Tok == token.VAR {
-					n.Values = nil
-				}
-			case *ast.TypeSpec:
-				n.Doc, n.Comment = nil, nil
-			}
-			return true
-		})
-		d.Doc = nil
 		if d.Tok == token.CONST {
 			return []ast.Decl{d}
 		}
 		for _, spec := range d.Specs {
+			if v, ok := spec.(*ast.ValueSpec); ok {
+				v.Values = nil
+			}
 			if _, isImport := spec.(*ast.ImportSpec); !isImport {
 				all = append(all, &ast.GenDecl{Tok: d.Tok, Specs: []ast.Spec{spec}})
 			}
