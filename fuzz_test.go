@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // FuzzTwoIDs writes two IDs in every form: each reads back, agrees with math/big, and sorts as it
@@ -53,9 +54,7 @@ func checkMarshalled(t *testing.T, id uidring.ID) {
 	inJSON, errJSON := json.Marshal(id)
 	value, errSQL := id.Value()
 	binary, errBinary := id.MarshalBinary()
-	if err := errors.Join(err, errJSON, errSQL, errBinary); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, errors.Join(err, errJSON, errSQL, errBinary))
 	if want := id.String(); string(text) != want || string(inJSON) != `"`+want+`"` || value != int64(id) || string(binary) != want {
 		t.Fatalf("%s is written as %s, %s, %v, %s", want, text, inJSON, value, binary)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 func TestJSONWithinOtherValues(t *testing.T) {
@@ -28,9 +29,7 @@ func TestJSONWithinOtherValues(t *testing.T) {
 		t.Fatalf("JSON\n%s, %v\nwant\n%s", text, err, want)
 	}
 	var out order
-	if err := json.Unmarshal(text, &out); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, json.Unmarshal(text, &out))
 	if again, err := json.Marshal(out); string(again) != want || err != nil {
 		t.Errorf("JSON read and written again\n%s, %v\nwant\n%s", again, err, want)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // laneNext returns the next ID of a lane, which must be there.
@@ -71,9 +72,7 @@ func TestLaneEndsWithInvalidateAndClose(t *testing.T) {
 			if f := parse(t, g, laneNext(t, lane)); f.WorkerID == before {
 				t.Errorf("%d taken: %v after Invalidate, want another worker ID", taken, f)
 			}
-			if err := g.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, g.Close())
 			if id, err := lane.Next(); id != 0 || !errors.Is(err, cached.ErrClosed) {
 				t.Errorf("Next after Close of the generator = %d, %v, want ErrClosed", id, err)
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/metrics"
 	"github.com/uidring/uidring/segment"
 )
@@ -157,9 +158,7 @@ func newName() string { return fmt.Sprintf("ids %d", published.Add(1)) }
 func TestPublishReadsStatsAtEachRequest(t *testing.T) {
 	for _, limit := range []int64{7, assigner.Unlimited} {
 		name, stats := newName(), defaultgen.Stats{LastGranted: limit}
-		if err := metrics.Publish(name, func() defaultgen.Stats { return stats }); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, metrics.Publish(name, func() defaultgen.Stats { return stats }))
 		stats.WorkerID = 77
 		want := make(map[string]float64)
 		for _, m := range metrics.All[defaultgen.Stats]() {

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
 )
@@ -72,9 +73,7 @@ func TestMutant(t *testing.T) {
 // TestSuiteCatchesMutants runs TestMutant in a process for each mutant.
 func TestSuiteCatchesMutants(t *testing.T) {
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for mutant, want := range map[string]string{
 		"read and write": "RangesOfConcurrentCallsAreDisjoint",
 		forgets:          "Kills",

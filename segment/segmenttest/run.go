@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -122,9 +123,7 @@ func rangesAreDisjoint(t *testing.T, f Fixture, name string) {
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, group.Wait())
 	for i, list := range ranges {
 		if !slices.IsSortedFunc(list, byFirst) {
 			t.Errorf("ranges of goroutine %d do not increase: %v", i, list)
@@ -192,9 +191,7 @@ func recoverSkips(t *testing.T, f Fixture, name string) {
 	s := f.Open(t)
 	r := f.advance(t, s, name, 10)
 	for _, above := range []int64{0, 5, 10_000, 10_001, 10_002, 1 << 40} {
-		if err := segment.Recover(t.Context(), s, name, above); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, segment.Recover(t.Context(), s, name, above))
 		before := r
 		r = f.advance(t, s, name, 1)
 		if r.First <= above || r.First <= before.Last {

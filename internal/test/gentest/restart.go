@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/test/process"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // roleEnv makes the test binary a process that prints IDs.
@@ -44,9 +45,7 @@ func Restarts(t *testing.T, role any, n, ids int, each func(id int64)) {
 		read := 0
 		for line, err := child.Line(); err == nil; line, err = child.Line() { // until the pipe is drained
 			id, err := strconv.ParseInt(line, 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(t, err)
 			each(id)
 			if read++; read == ids {
 				child.Kill()

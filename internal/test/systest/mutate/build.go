@@ -120,8 +120,13 @@ func (s *source) write() (err error) {
 	for _, f := range s.files {
 		add(f.name, s.mutate(f))
 	}
-	overlay, errOverlay := json.Marshal(map[string]any{"Replace": replace})
-	return errors.Join(err, errOverlay, os.WriteFile(s.overlay(), overlay, 0o600))
+	return errors.Join(err, writeOverlay(s.overlay(), replace))
+}
+
+// writeOverlay writes a file for the flag -overlay of the go command.
+func writeOverlay(name string, replace map[string]string) error {
+	text, err := json.Marshal(map[string]any{"Replace": replace})
+	return errors.Join(err, os.WriteFile(name, text, 0o600))
 }
 
 // mutate returns a file with a copy of each body for each mutant, and numbers these.

@@ -6,7 +6,6 @@
 //	go run ./internal/test/systest/mutate -sample 20             # about 20 mutants of each package, other ones each time
 //	go run ./internal/test/systest/mutate -match '^cached Lane'  # mutants whose name matches
 //	go run ./internal/test/systest/mutate -rules                 # the changes of rules.txt, each of which breaks a rule by name
-//	go run ./internal/test/systest/mutate -matrix -match ^bitsalloc  # each mutant against each test func
 //
 // The operators are: false and true (a condition), operand (one side of && and || alone), operator
 // (another comparison or sum), number (plus one, or the other of true and false), argument (in
@@ -38,7 +37,6 @@ var (
 	match  = flag.String("match", "", "regular expression for the names of mutants to try")
 	least  = flag.Int("least", 100, "percentage of the mutants that must be killed or explained")
 	byRule = flag.Bool("rules", false, "try the changes of rules.txt instead; -match is for their titles")
-	matrix = flag.Bool("matrix", false, "run each test func of the package alone, and print which ones kill a mutant")
 )
 
 // A target is a package to mutate, and more packages whose tests may kill its mutants.
@@ -100,7 +98,6 @@ type report struct {
 
 	mu                   sync.Mutex
 	tried, killed, lived int
-	kills                map[string][]string // for each test func the mutants that no other one kills
 }
 
 // try tries the mutants of a package that match, or a sample.
@@ -120,17 +117,16 @@ func (r *report) try(ctx context.Context, t target, names *regexp.Regexp) error 
 	}
 	fmt.Fprintf(r.out, "%s: %d of %d mutants\n", t.dir, len(s.mutants), compiled)
 	tried, killed, lived := r.tried, r.killed, r.lived
-	r.kills = make(map[string][]string)
 	group, ctx := errgroup.WithContext(ctx)
 	suites := s.plan(ctx)
 	group.SetLimit(runtime.NumCPU())
 	for i, m := range s.mutants {
 		group.Go(func() error {
-			tests, err := killers(ctx, suites, i+1, m)
+			by, err := killer(ctx, suites, i+1, m)
 			if err != nil {
 				return fmt.Errorf("%v: %w", m, err)
 			}
-			r.add(m, tests)
+			r.add(m, by)
 			return nil
 		})
 	}
@@ -138,15 +134,6 @@ func (r *report) try(ctx context.Context, t target, names *regexp.Regexp) error 
 		return err
 	}
 	fmt.Fprintf(r.out, "%s: %d tried, %d killed, %d explained\n", t.dir, r.tried-tried, r.killed-killed, r.lived-lived)
-	if *matrix {
-		own, _ := suites[0]() // built above
-		for _, name := range own.tests() {
-			fmt.Fprintf(r.out, "%s alone kills %d\n", name, len(r.kills[name]))
-			for _, m := range r.kills[name] {
-				fmt.Fprintln(r.out, "\t", m)
-			}
-		}
-	}
 	for kind, n := range r.explained {
 		if n > 0 && len(s.mutants) == compiled && strings.HasPrefix(kind, t.dir+" ") && names.MatchString(kind) {
 			fmt.Fprintf(r.out, "%s has %d × %s too many\n", survivors, n, kind)
@@ -155,13 +142,13 @@ func (r *report) try(ctx context.Context, t target, names *regexp.Regexp) error 
 	return nil
 }
 
-// add counts the outcome of a mutant, which tests kill.
-func (r *report) add(m *mutant, tests []string) {
+// add counts the outcome of a mutant, which a test of the package by kills, unless by is empty.
+func (r *report) add(m *mutant, by string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	word := "killed"
 	switch {
-	case len(tests) > 0:
+	case by != "":
 		r.killed++
 	case r.explained[m.kind] > 0:
 		word = "explained"
@@ -171,10 +158,7 @@ func (r *report) add(m *mutant, tests []string) {
 		word = "SURVIVED"
 	}
 	r.tried++
-	fmt.Fprintf(r.out, "%4d %-9s %v %v\n", r.tried, word, m, tests)
-	if len(tests) == 1 && *matrix {
-		r.kills[tests[0]] = append(r.kills[tests[0]], m.String())
-	}
+	fmt.Fprintf(r.out, "%4d %-9s %v %s\n", r.tried, word, m, by)
 }
 
 // finish prints the counts, and fails if too many mutants live without an explanation.

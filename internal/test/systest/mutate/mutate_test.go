@@ -59,12 +59,12 @@ func TestReportCountsExplainedMutants(t *testing.T) {
 		t.Errorf("a run that tries no mutant passes, %v", err)
 	}
 	for _, kind := range []string{"pkg f: swap", "pkg g: number", "pkg g: number"} {
-		r.add(&mutant{kind: kind}, nil)
+		r.add(&mutant{kind: kind}, "")
 	}
 	if err := r.finish(100); err != nil {
 		t.Error(err)
 	}
-	r.add(&mutant{kind: "pkg f: swap"}, nil)
+	r.add(&mutant{kind: "pkg f: swap"}, "")
 	if r.finish(100) == nil || r.finish(75) != nil {
 		t.Error("a second mutant lives where one is explained: want a failure above 75 %")
 	}

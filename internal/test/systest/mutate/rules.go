@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -90,8 +89,7 @@ func (r rule) killed(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	changed, overlay := filepath.Join(tmp, "changed.go"), filepath.Join(tmp, "overlay.json")
-	list, _ := json.Marshal(map[string]any{"Replace": map[string]string{absolute: changed}})
-	if err := errors.Join(os.WriteFile(changed, []byte(text), 0o600), os.WriteFile(overlay, list, 0o600)); err != nil {
+	if err := errors.Join(os.WriteFile(changed, []byte(text), 0o600), writeOverlay(overlay, map[string]string{absolute: changed})); err != nil {
 		return false, err
 	}
 	last := len(r.tests) - 1

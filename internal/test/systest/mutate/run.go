@@ -53,13 +53,6 @@ func (s *suite) test(ctx context.Context, number int, tests []string, flags ...s
 	return err == nil, out, err
 }
 
-// tests returns the names of the test funcs, the quick ones first.
-func (s *suite) tests() []string {
-	return slices.SortedFunc(maps.Keys(s.times), func(a, b string) int {
-		return int(s.times[a] - s.times[b])
-	})
-}
-
 // result finds the outcome and time of a test func in the output of a run with -test.v.
 var result = regexp.MustCompile(`(?m)^--- PASS: (\w+) \(([0-9.]+s)\)`)
 
@@ -81,49 +74,37 @@ func (s *source) build(ctx context.Context, dir string, race bool) (*suite, erro
 
 // plan lists the suites for the mutants, which are built when they are needed: the tests of the
 // mutated package, then the tests of other packages, then the first once more with the race
-// detector. For a matrix it is the first alone.
+// detector.
 func (s *source) plan(ctx context.Context) (suites []func() (*suite, error)) {
 	for i, dir := range slices.Concat([]string{s.dir}, s.more, []string{s.dir}) {
-		if i == 0 || !*matrix {
-			suites = append(suites, sync.OnceValues(func() (*suite, error) { return s.build(ctx, dir, i > len(s.more)) }))
-		}
+		suites = append(suites, sync.OnceValues(func() (*suite, error) { return s.build(ctx, dir, i > len(s.more)) }))
 	}
 	return suites
 }
 
-// killers runs tests until one fails, and returns the package of that test. Only a change in the
-// order of memory meets the race detector. For a matrix it returns all test funcs of the package
-// that fail, each run alone.
-func killers(ctx context.Context, suites []func() (*suite, error), number int, m *mutant) (names []string, err error) {
+// killer runs tests until one fails, and returns the package of that test, or nothing. Only a
+// change in the order of memory meets the race detector.
+func killer(ctx context.Context, suites []func() (*suite, error), number int, m *mutant) (dir string, err error) {
 	for i, build := range suites {
 		if i > 0 && i == len(suites)-1 && !m.orders() {
 			break
 		}
 		u, err := build()
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		for _, tests := range u.groups() {
-			passed, _, err := u.test(ctx, number, tests, "-test.failfast")
-			switch {
-			case err != nil:
-				return nil, err
-			case !passed && *matrix:
-				names = append(names, tests...)
-			case !passed:
-				return []string{u.dir}, nil
+			if passed, _, err := u.test(ctx, number, tests, "-test.failfast"); err != nil || !passed {
+				return u.dir, err
 			}
 		}
 	}
-	return names, nil
+	return "", nil
 }
 
-// groups returns the tests that run together: quick ones before slow ones, or each alone.
-func (s *suite) groups() (groups [][]string) {
-	tests := s.tests()
-	if *matrix {
-		return slices.Collect(slices.Chunk(tests, 1))
-	}
+// groups returns the tests that run together: quick ones before slow ones.
+func (s *suite) groups() [][]string {
+	tests := slices.SortedFunc(maps.Keys(s.times), func(a, b string) int { return int(s.times[a] - s.times[b]) })
 	quick := slices.IndexFunc(tests, func(name string) bool { return s.times[name] >= 100*time.Millisecond })
 	if quick > 0 {
 		return [][]string{tests[:quick], tests[quick:]}

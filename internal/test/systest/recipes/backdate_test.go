@@ -6,6 +6,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/test/testgen"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // The program of docs/BACKDATE.md gives all rows IDs of their times.
@@ -15,13 +16,11 @@ func TestBackdateProgram(t *testing.T) {
 	for i := range 100 {
 		db.MustExec("INSERT INTO orders (created_at) VALUES (?)", time.Date(2026, 3, 1, 0, 0, i/10, 0, time.UTC))
 	}
-	output(t, program)
+	testkit.Must(t, build(t.Context(), t, program).Run())
 
 	alloc := testgen.Allocator(t, bitsalloc.Recommended(), bitsalloc.DefaultEpoch())
 	var rows []struct{ Seq, ID int64 }
-	if err := db.Select(&rows, "SELECT seq, id FROM orders WHERE id IS NOT NULL ORDER BY id"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, db.Select(&rows, "SELECT seq, id FROM orders WHERE id IS NOT NULL ORDER BY id"))
 	if len(rows) != 100 {
 		t.Errorf("%d rows have an ID, want 100", len(rows))
 	}

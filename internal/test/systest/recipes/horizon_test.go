@@ -14,6 +14,7 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // The program of docs/HORIZON.md prints every ID once, in order, while two processes insert rows
@@ -43,12 +44,8 @@ func TestHorizonProgram(t *testing.T) {
 	// A busy machine may take longer than the program of the page allows.
 	reader := build(ctx, t, strings.Replace(program, "longest = 2 *", "longest = 10 *", 1))
 	lines, err := reader.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := reader.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
+	testkit.Must(t, reader.Start())
 	defer func() {
 		stop()
 		_ = reader.Wait()
@@ -64,9 +61,7 @@ func TestHorizonProgram(t *testing.T) {
 	var got []int64
 	for scanner := bufio.NewScanner(lines); len(got) < 2001 && scanner.Scan(); {
 		id, err := strconv.ParseInt(scanner.Text(), 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		got = append(got, id)
 	}
 	inserting.Wait()
