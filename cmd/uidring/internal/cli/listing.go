@@ -141,7 +141,8 @@ func (l *listing) print(w io.Writer) {
 	fmt.Fprintf(w, "STORE\t%s\n", l.Store)
 	fmt.Fprintf(w, "NAMESPACE\t%s\n", l.Namespace)
 	fmt.Fprintf(w, "LAYOUT\t%s since %s, datacenter %d, until %s\n", l.Layout, rfc3339(l.Epoch), l.Datacenter, l.alloc.Expires().Format(time.DateOnly))
-	fmt.Fprintf(w, "WORKERS\t%d given out of %d, %d left\n", l.GivenOut, l.alloc.MaxWorkerID()+1, l.Left)
+	most := l.alloc.MaxWorkerID()
+	fmt.Fprintf(w, "WORKERS\t%d to %d: %d have rows, %d have none yet\n", most+1-l.GivenOut-l.Left, most, l.GivenOut, l.Left)
 	fmt.Fprintf(w, "GUARANTEE\t%s\n", l.Guarantee)
 	for _, fault := range l.Faults {
 		fmt.Fprintf(w, "FAULT\t%s\n", fault)
@@ -161,11 +162,14 @@ func (l *listing) print(w io.Writer) {
 			i += n - 1
 			continue
 		}
-		expires := r.Expires.Format(time.RFC3339)
-		if r.State == "free" && !r.Expires.After(l.Now) { // a free row in quarantine has a time
-			expires = "-"
+		expires, owner := r.Expires.Format(time.RFC3339), printable(r.Owner)
+		if r.State == "free" {
+			owner = "was " + owner
+			if !r.Expires.After(l.Now) { // a free row in quarantine has a time
+				expires = "-"
+			}
 		}
 		fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.Worker, r.State, r.Fence, r.FenceTime.Format(time.RFC3339), l.ahead(r.FenceTime),
-			expires, l.lease(r), printable(r.Owner))
+			expires, l.lease(r), owner)
 	}
 }

@@ -125,7 +125,7 @@ func TestListJoinsRowsThatWereNeverUsed(t *testing.T) {
 		}
 	}
 	want := []string{"1-3 free 0 - - - - never used", "5 free 0 - - - - never used", "6 free 1 - - - - never used", "8 free 1 - - - - never used"}
-	if len(got) != 5 || !slices.Equal(got[:4], want) || !strings.HasSuffix(got[4], "- host 2") {
+	if len(got) != 5 || !slices.Equal(got[:4], want) || !strings.HasSuffix(got[4], "- was host 2") {
 		t.Errorf("%q, want %q and a row of host 2 in\n%s", got, want, out)
 	}
 	l := decode[listing](t, quietly(t, "workers", "list", "--json"))
