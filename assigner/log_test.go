@@ -1,6 +1,8 @@
 package assigner
 
 import (
+	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -52,4 +54,27 @@ func TestLogRecords(t *testing.T) {
 	if got := log.Read(); !slices.Equal(got, want) {
 		t.Errorf("log:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+}
+
+// A namedStore is the namespace orders, beside others.
+type namedStore struct {
+	*memStore
+	others map[string]leasestore.Meta
+}
+
+func (s *namedStore) Status(ctx context.Context) (leasestore.Status, error) {
+	status, err := s.memStore.Status(ctx)
+	status.Store, status.Namespace = "memory", "orders"
+	return status, err
+}
+
+func (s *namedStore) Namespaces(context.Context) (map[string]leasestore.Meta, error) {
+	if s.others == nil {
+		return nil, errLostAnswer
+	}
+	all := maps.Clone(s.others)
+	if s.meta.Version != 0 {
+		all["orders"] = s.meta
+	}
+	return all, nil
 }

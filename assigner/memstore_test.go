@@ -37,6 +37,7 @@ type memStore struct {
 	rows    map[int64]leasestore.Row
 	commits []commit // oldest first
 
+	creates bool                                // whether CreateFree creates rows
 	matches predicate                           // of Swap
 	write   func(leasestore.Row) leasestore.Row // applied to the row that a swap writes
 
@@ -170,8 +171,16 @@ func (s *memStore) Swap(_ context.Context, old, next leasestore.Row, ttl time.Du
 	return do(), nil
 }
 
-func (s *memStore) CreateFree(context.Context, []leasestore.Row, time.Duration) (bool, error) {
-	return false, nil
+func (s *memStore) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) (bool, error) {
+	if !s.creates {
+		return false, nil
+	}
+	for _, row := range rows {
+		if _, err := s.Swap(ctx, leasestore.Row{}, row, ttl); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 func (s *memStore) Namespaces(context.Context) (map[string]leasestore.Meta, error) {
@@ -203,13 +212,6 @@ func (s *memStore) pin(next int64) {
 // held returns a row with a holder; it expires at a delta.
 func held(worker, fence int64, owner string, expires int64) leasestore.Row {
 	return leasestore.Row{WorkerID: worker, Version: 1, Fence: fence, Token: "T" + owner, Owner: owner, Expires: memTime(expires)}
-}
-
-// manyWorkers is memDomain with a wide worker field.
-func manyWorkers() Domain {
-	d := memDomain()
-	d.Layout.WorkerBits = 14
-	return d
 }
 
 func leased(s leasestore.Store) Assigner { return clocked(Leased(s, shortWindow)) }
@@ -259,18 +261,6 @@ func wantError(t *testing.T, err, sentinel error, words ...string) {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("err = %v, want %q in it", err, word)
 		}
-	}
-}
-
-// wantRetry checks that an error passes, and when.
-func wantRetry(t *testing.T, err error, after time.Duration) {
-	t.Helper()
-	e, ok := errors.AsType[interface {
-		error
-		RetryAfter() time.Duration
-	}](err)
-	if !ok || e.RetryAfter() != after {
-		t.Errorf("%v: passes: %v; want it to, after %v", err, ok, after)
 	}
 }
 

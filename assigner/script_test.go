@@ -15,23 +15,25 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/bitsalloc"
 )
 
 var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
 
 // TestScripts runs the scripts in testdata. A paragraph is a case on a store of its own: a title
 // behind #, and commands behind >. Below a command the script has its error, and all rows and
-// leases that it has changed. Times are deltas, and random texts are named t1, t2 and so on. Each
-// case runs twice, since a claim tries rows in random order: with the rows in order, and reversed.
+// leases that it has changed. Times are deltas, random texts are named t1, t2 and so on, and an
+// underscore in a text stands for a space. Each case runs twice, since a claim tries rows in random
+// order: with the rows in order, and reversed.
 //
 // These commands prepare a case, and their changes are not shown:
 //
-//	row 2 fence=500 version=3 token=T owner=a expires=1001 identity=A oldest=7 former=9
-//	meta next=4 first=2 fence=500 version=3 token=T identity=A
+//	row 2 fence=500 version=3 token=T owner=a expires=1001 identity=A oldest=7 former=9 extra=x
+//	meta next=4 first=2 fence=500 version=3 token=T identity=A horizon=999 quarantine=1350 extra=y
 //	delete 2                        deletes a row
 //	holder a maxskew=1s             opens the assigner a, see below, and takes a lease
 //	at 1020                         sets all clocks
-//	store now=1020 seen=1020 identity=A lossy overlap
+//	store now=1020 seen=1020 identity=A fault=sync_is_0 lossy overlap creates
 //	host mono=1020 wall=990         sets the clocks of the host, which otherwise follow the store
 //	on swap do / row 0 token=T; lose / refuse
 //
@@ -42,13 +44,13 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //
 // These are the commands under test:
 //
-//	open a leased window=30s maxlead=1h maxskew=1m owner=me registered
-//	open b fenced worker=2 owner=me
+//	open a leased window=30s maxlead=1h maxskew=1m owner=me first=2 undurable
+//	open b fenced worker=2 owner=me registered maxahead=10 keptfor=20s
 //	source b 3                      changes the worker ID of Fenced
 //	assign a                        takes a lease with the name a
-//	renew a 1010 1018               the holder has used deltas up to 1010, and wants 1018
+//	renew a 1010 1018 oldest=1005   the holder has used deltas up to 1010, and wants 1018
 //	release a 1010                  the holder has issued IDs of deltas up to 1010
-//	abandon a, copy a b, revoke 2, recover 1h
+//	abandon a, copy a b, revoke 2, recover 1h, horizon
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -84,22 +86,22 @@ func TestScripts(t *testing.T) {
 type script struct {
 	*testing.T
 	*memStore
-	order      func(int, func(int, int))
-	now        int64    // of the generators
-	host       *instant // nil: as the store
-	assigners  map[string]*leaser
-	registered map[string]bool
-	leases     map[string]Lease
-	names      []string // of random texts, from t1 on
-	arrive     func() bool
-	hooks      map[string][]string
+	order     func(int, func(int, int))
+	now       int64    // of the generators
+	host      *instant // nil: as the store
+	assigners map[string]*leaser
+	domains   map[string]Domain // of the assigners
+	leases    map[string]Lease
+	names     []string // of random texts, from t1 on
+	arrive    func() bool
+	hooks     map[string][]string
 
 	out   strings.Builder
 	shown map[string]string // rows and grants, as last seen
 }
 
 func newScript(t *testing.T, order func(int, func(int, int))) *script {
-	w := &script{T: t, memStore: newMemStore(), order: order, now: memStart, assigners: make(map[string]*leaser), registered: make(map[string]bool),
+	w := &script{T: t, memStore: newMemStore(), order: order, now: memStart, assigners: make(map[string]*leaser), domains: make(map[string]Domain),
 		leases: make(map[string]Lease), hooks: make(map[string][]string), shown: make(map[string]string)}
 	w.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) { return w.change("swap", do) }
 	w.onMeta = func(do func() bool) (bool, error) { return w.change("swap-meta", do) }
@@ -188,11 +190,11 @@ func (v values) set(name string, to any) {
 	if ok {
 		switch to := to.(type) {
 		case *string:
-			*to = text
+			*to = strings.ReplaceAll(text, "_", " ")
 		case *int64:
 			*to = number()
 		case *time.Time:
-			*to = memTime(number())
+			*to = memTime(number()).In(time.FixedZone("", 3600)) // a store answers in any zone
 		case *time.Duration:
 			*to, _ = time.ParseDuration(text)
 		}
@@ -223,7 +225,11 @@ func (w *script) do(words []string) {
 		args.set("now", &w.status.Now)
 		args.set("seen", &w.status.Seen)
 		args.set("identity", &w.status.Identity)
-		w.status.Lossy = w.status.Lossy || flag("lossy")
+		w.status.Lossy, w.creates = w.status.Lossy || flag("lossy"), w.creates || flag("creates")
+		var fault string
+		if args.set("fault", &fault); fault != "" {
+			w.status.Faults = append(w.status.Faults, fault)
+		}
 		if w.errMeta = nil; flag("overlap") {
 			w.errMeta = leasestore.ErrOverlap
 		}
@@ -242,16 +248,16 @@ func (w *script) do(words []string) {
 	case "arrive":
 		w.arrive()
 	case "open":
-		w.registered[arg(1)] = flag("registered")
-		w.open(arg(1), arg(2), args)
+		w.open(arg(1), arg(2), args, flag)
 	case "holder":
-		w.open(arg(1), "leased", args)
+		w.open(arg(1), "leased", args, flag)
 		w.assign(arg(1))
 	case "assign":
 		w.assign(arg(1))
 	case "renew":
-		l := w.leases[arg(1)]
-		_, err := l.Renew(w.Context(), Use{Used: number(2), Want: number(3), Oldest: number(2)})
+		u := Use{Used: number(2), Want: number(3), Oldest: number(2)}
+		args.set("oldest", &u.Oldest)
+		_, err := w.leases[arg(1)].Renew(w.Context(), u)
 		w.answer(err)
 	case "release":
 		w.answer(w.leases[arg(1)].End(w.Context(), Ending{Released: true, Used: number(2)}))
@@ -270,6 +276,8 @@ func (w *script) do(words []string) {
 	case "recover":
 		lead, err := time.ParseDuration(arg(1))
 		w.answer(errors.Join(err, leasestore.Recover(w.Context(), w.memStore, leasestore.Recovery{Lead: lead})))
+	case "horizon":
+		w.horizon()
 	default:
 		w.Fatalf("unknown command %q", words)
 	}
@@ -292,6 +300,7 @@ func (w *script) setRow(worker int64, args values) {
 	args.set("owner", &row.Owner)
 	args.set("identity", &row.Identity)
 	args.set("expires", &row.Expires)
+	args.set("extra", &row.Extra)
 	w.rows[worker] = row
 	w.setMeta(values{"next": fmt.Sprint(max(w.meta.NextWorkerID, worker+1))})
 }
@@ -308,11 +317,19 @@ func (w *script) setMeta(args values) {
 	args.set("fence", &w.meta.Fence)
 	args.set("token", &w.meta.Token)
 	args.set("identity", &w.meta.Identity)
+	args.set("horizon", &w.meta.Horizon)
+	args.set("quarantine", &w.meta.Quarantine)
+	args.set("extra", &w.meta.Extra)
 }
 
-func (w *script) open(name, kind string, args values) {
+func (w *script) open(name, kind string, args values, flag func(string) bool) {
+	d := memDomain()
+	d.Now, d.Registered = func() int64 { return w.now }, flag("registered")
+	args.set("maxahead", &d.MaxAhead)
+	args.set("keptfor", &d.KeptFor)
+	w.domains[name] = d
 	cfg := shortWindow
-	cfg.Owner = name
+	cfg.Owner, cfg.AllowUndurable = name, flag("undurable")
 	args.set("window", &cfg.Window)
 	args.set("maxlead", &cfg.MaxLead)
 	args.set("maxskew", &cfg.MaxSkew)
@@ -332,19 +349,31 @@ func (w *script) open(name, kind string, args values) {
 }
 
 func (w *script) assign(name string) {
-	d := memDomain()
-	d.Now = func() int64 { return w.now }
-	d.Registered = w.registered[name]
-	l, err := w.assigners[name].Assign(w.Context(), d)
+	l, err := w.assigners[name].Assign(w.Context(), w.domains[name])
 	if w.answer(err); l != nil {
 		w.leases[name] = l
 		delete(w.shown, "lease "+name)
 	}
 }
 
+// horizon prints the delta of the horizon, which is the smallest ID of that delta.
+func (w *script) horizon() {
+	id, err := leasestore.Horizon(w.Context(), w.memStore)
+	if w.answer(err); err != nil {
+		return
+	}
+	alloc, err := bitsalloc.New(w.meta.Layout, w.meta.Epoch)
+	fields, errParse := alloc.Parse(id)
+	if err := errors.Join(err, errParse); err != nil || id != alloc.MinAt(alloc.Time(fields.Delta)) {
+		w.Errorf("horizon %+v, %v, want the smallest ID of its delta", fields, err)
+	}
+	w.print("  horizon %d", fields.Delta)
+}
+
 // sentinels are the errors whose texts and errors.Is must agree.
-var sentinels = []error{ErrWorkerInUse, ErrWorkersExhausted, ErrWorkerRowLost, ErrWorkerAheadOfClock, ErrQuarantined, leasestore.ErrOverlap,
-	leasestore.ErrClockSkew, leasestore.ErrRowMissing, leasestore.ErrFenceRegressed, errStore, errLostAnswer}
+var sentinels = []error{ErrWorkerInUse, ErrWorkersExhausted, ErrWorkerRowLost, ErrWorkerAheadOfClock, ErrWorkerOutOfRange, ErrQuarantined,
+	ErrLayoutMismatch, leasestore.ErrOverlap, leasestore.ErrClockSkew, leasestore.ErrNotDurable, leasestore.ErrRowMissing,
+	leasestore.ErrFenceRegressed, errStore, errLostAnswer}
 
 // answer prints an error, and the time after which it passes.
 func (w *script) answer(err error) {
@@ -393,20 +422,23 @@ func (w *script) state() map[string]string {
 		now[fmt.Sprint("row ", worker)] = w.row(w.rows[worker])
 	}
 	if m := w.meta; m.Version > 0 {
-		now["meta"] = fmt.Sprintf("version %d, next worker %d", m.Version, m.NextWorkerID) + w.rest(m.Fence, m.Token, "", m.Identity)
+		now["meta"] = fmt.Sprintf("version %d, next worker %d", m.Version, m.NextWorkerID) + w.rest(m.Fence, m.Token, "", m.Identity, m.Extra)
+		if m.Horizon != 0 || m.Quarantine != 0 {
+			now["meta"] += fmt.Sprintf(", horizon %d, quarantine %d", m.Horizon, m.Quarantine)
+		}
 	}
 	return now
 }
 
 func (w *script) row(r leasestore.Row) string {
-	text := fmt.Sprintf("version %d until %d", r.Version, int64(r.Expires.Sub(memTime(0))/time.Second)) + w.rest(r.Fence, r.Token, r.Owner, r.Identity)
+	text := fmt.Sprintf("version %d until %d", r.Version, int64(r.Expires.Sub(memTime(0))/time.Second)) + w.rest(r.Fence, r.Token, r.Owner, r.Identity, r.Extra)
 	if r.Former != 0 {
 		text += fmt.Sprintf(", oldest %d, former %d", r.Oldest, r.Former)
 	}
 	return text
 }
 
-func (w *script) rest(fence int64, token, owner, identity string) (text string) {
+func (w *script) rest(fence int64, token, owner, identity, extra string) (text string) {
 	if fence != 0 {
 		text = fmt.Sprint(", fence ", fence)
 	}
@@ -416,7 +448,7 @@ func (w *script) rest(fence int64, token, owner, identity string) (text string) 
 		}
 		token = token[:i] + fmt.Sprint("t", slices.Index(w.names, token[i:])+1)
 	}
-	for _, part := range [][2]string{{"token ", token}, {"owner ", owner}, {"identity ", identity}} {
+	for _, part := range [][2]string{{"token ", token}, {"owner ", owner}, {"identity ", identity}, {"extra ", extra}} {
 		if part[1] != "" {
 			text += ", " + part[0] + part[1]
 		}
