@@ -128,28 +128,29 @@ func TestFencedChecksItsSource(t *testing.T) {
 // no more rows to find one to reuse: over remote leases, an answer has no room for all rows of a
 // large namespace.
 func TestClaimReadsOn(t *testing.T) {
+	const first, last = 1000, 999 + 8*listed // rows
 	for name, tt := range map[string]struct {
 		open        func(leasestore.Store) Assigner
 		quarantine  int64
 		next        int64 // worker IDs that are given out
 		want, reads int64
 	}{
-		"Leased after a failover":         {leased, 2000, 6000, 5999, 3},
+		"Leased after a failover":         {leased, 2000, 6000, last, 2},
 		"Leased, rows not counted":        {leased, 0, 0, 0, 3},
 		"Auto":                            {auto, 0, 6000, 6000, 1},
-		"Auto, all worker IDs are in use": {auto, 2000, 1 << 14, 5999, 3},
+		"Auto, all worker IDs are in use": {auto, 2000, 1 << 14, last, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, d := newMemStore(), memDomain()
 			d.Layout.WorkerBits = 14
 			s.pin(tt.next)
 			s.meta.Layout, s.meta.Identity, s.meta.Quarantine, s.status.Identity = d.Layout, "B", tt.quarantine, "B"
-			for worker := range int64(5000) {
-				s.rows[1000+worker] = free(1000+worker, 1)
+			for worker := int64(first); worker <= last; worker++ {
+				s.rows[worker] = free(worker, 1)
 			}
-			last := s.rows[5999]
-			last.Identity = term(s.meta)
-			s.rows[5999] = last
+			present := free(last, 1)
+			present.Identity = term(s.meta)
+			s.rows[last] = present
 			reads := int64(0)
 			s.onRead = func(what string) error {
 				if what == "list" {
