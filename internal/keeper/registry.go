@@ -1,7 +1,6 @@
 package keeper
 
 import (
-	"cmp"
 	"fmt"
 	"sync"
 
@@ -13,8 +12,7 @@ import (
 // without a fence. It catches the most common mistake: a new generator per call, or two
 // generators with one worker ID. An entry stays, and still protects its worker ID: the clock may
 // go back below its last delta, and a store that went back may give out a worker ID of
-// Disposable again. If there are too many, one entry takes the place of all ended ones of a
-// domain, and every worker ID without an entry begins above it.
+// Disposable again. There are at most as many entries as the layout has worker IDs.
 var (
 	registry   = make(map[registryKey]*Registration)
 	registryMu sync.Mutex
@@ -25,16 +23,6 @@ type registryKey struct {
 	epochMs, datacenter, workerID int64
 }
 
-// others returns the key of the entry for all worker IDs of the domain that have none.
-func (k registryKey) others() registryKey {
-	k.workerID = -1
-	return k
-}
-
-// remembered is the number of entries beyond which an end drops the entries of ended generators. It
-// is large, about 8 MB, since tests of a program make many generators in one process.
-const remembered = 1 << 16
-
 // A Registration is the entry of one generator in the registry of this process, from [Register] to
 // [Registration.End]. Any number of goroutines may use it at once.
 type Registration struct {
@@ -44,8 +32,7 @@ type Registration struct {
 
 // Register enters the unfenced grant of a generator into the registry of this process and returns
 // the grant to use. Its First is above the highest delta that an earlier holder in this process
-// used, even if that delta lies far ahead of the clock. After more than 65,536 worker IDs First may
-// be above the last delta of other worker IDs as well. Register returns ErrWorkerInUse while
+// used, even if that delta lies far ahead of the clock. Register returns ErrWorkerInUse while
 // another generator holds the same worker ID of the same layout, epoch and datacenter. It returns a
 // fenced grant unchanged, with a nil Registration: the store keeps its holders apart.
 func Register(d assigner.Domain, g assigner.Grant) (*Registration, assigner.Grant, error) {
@@ -55,7 +42,7 @@ func Register(d assigner.Domain, g assigner.Grant) (*Registration, assigner.Gran
 	key := registryKey{d.Layout, d.Epoch.UnixMilli(), d.DatacenterID, g.WorkerID}
 	registryMu.Lock()
 	defer registryMu.Unlock()
-	if last := cmp.Or(registry[key], registry[key.others()]); last != nil {
+	if last := registry[key]; last != nil {
 		if last.live {
 			return nil, assigner.Grant{}, fmt.Errorf("%w: a generator of this process holds worker %d of datacenter %d; "+
 				"share it, close it first, or give one of them another DatacenterID", assigner.ErrWorkerInUse, g.WorkerID, d.DatacenterID)
@@ -77,17 +64,5 @@ func (r *Registration) End(used int64) {
 	defer registryMu.Unlock()
 	if r.live {
 		r.live, r.used = false, max(r.used, used)
-	}
-	if len(registry) > remembered {
-		forgetEnded()
-	}
-}
-
-func forgetEnded() {
-	for key, r := range registry {
-		if others := key.others(); !r.live && key != others {
-			delete(registry, key)
-			registry[others] = &Registration{used: max(r.used, cmp.Or(registry[others], r).used)}
-		}
 	}
 }

@@ -104,39 +104,6 @@ func TestRegisterStartsASuccessorAboveItsPredecessor(t *testing.T) {
 	}
 }
 
-// A process that takes a new worker ID again and again keeps a bounded number of entries, and a
-// successor of any of them starts above it.
-func TestRegisterKeepsEndedWorkerIDsInBoundedMemory(t *testing.T) {
-	d := ownDomain()
-	const workers = 70_000
-	live, _ := register(t, d, unfenced(workers))
-	for worker := range int64(workers) {
-		hold, _ := register(t, d, unfenced(worker)) // other tests of this process have entries, too
-		hold.End(1_000_000 - worker)
-	}
-	if n := keeper.Remembered(); n > 1<<16 {
-		t.Errorf("%d entries, want 65,536", n)
-	}
-	if _, _, err := keeper.Register(d, unfenced(workers)); !errors.Is(err, assigner.ErrWorkerInUse) {
-		t.Errorf("Register of a live one: %v, want ErrWorkerInUse", err)
-	}
-	live.End(5)
-	keeper.ForgetEnded() // the higher ones first
-	for worker := range int64(2) {
-		hold, g := register(t, d, unfenced(workers+1+worker))
-		if g.First != 1_000_001 {
-			t.Errorf("a new worker ID starts at %d, want right above the highest entry that was dropped", g.First)
-		}
-		hold.End(2_000_000)
-	}
-	for worker := range int64(workers) {
-		hold, g := register(t, d, unfenced(worker))
-		if hold.End(0); g.First <= 1_000_000-worker {
-			t.Errorf("worker %d starts at %d, not above its predecessor", worker, g.First)
-		}
-	}
-}
-
 func TestRegistryIsUsedByManyGoroutines(t *testing.T) {
 	d := ownDomain()
 	testkit.Together(8, func(i int) {
