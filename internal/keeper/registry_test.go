@@ -1,7 +1,6 @@
 package keeper_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"sync/atomic"
@@ -113,20 +112,6 @@ func TestRegistryIsUsedByManyGoroutines(t *testing.T) {
 				t.Error(err)
 			}
 			hold.End(1)
-		}
-	})
-}
-
-// The next generator of the process begins above the deltas of a generator that has been closed.
-func TestCloseTellsTheRegistryTheLastDelta(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.assign = func(context.Context, int) (assigner.Grant, error) { return r.fresh(0), nil }
-		r.open(t)
-		r.used.Store(2) // few enough for no warning of a start ahead of the clock in later tests
-		testkit.Must(t, r.Close())
-		r.open(t)
-		if first := r.Current().First; first != 3 {
-			t.Errorf("First = %d, want 3", first)
 		}
 	})
 }

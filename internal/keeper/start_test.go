@@ -122,21 +122,6 @@ func TestStartWaitsForEveryErrorThatPasses(t *testing.T) {
 	}
 }
 
-// A wait after the start is logged again, even if it is of the same kind as one in the start.
-func TestWaitAfterTheStartIsLogged(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		refusal := &retry{assigner.ErrQuarantined, time.Second}
-		refuse(r, 0, refusal)
-		r.open(t)
-		refuse(r, 2, refusal)
-		r.Invalidate()
-		synctest.Wait()
-		if n := len(warnings(r)); n != 2 {
-			t.Errorf("%d log records of waits, want one in the start and one after it", n)
-		}
-	})
-}
-
 // The clock of a lease goes on from the reading of Assign, or from the clock of the lease before if
 // that is ahead.
 func TestClockOfALeaseDoesNotGoBack(t *testing.T) {
