@@ -22,7 +22,7 @@ var mayImport = map[string]string{
 	"internal/disk": "", "internal/test/original": "", "internal/check": "uidring", "internal/generator": "", "internal/storecall": "", "internal/httpcall": "", "vmclock": "",
 
 	"assigner/leasestore": "bitsalloc internal/storecall",
-	"assigner":            "bitsalloc assigner/leasestore internal/check internal/storecall",
+	"assigner":            "bitsalloc assigner/leasestore internal/check internal/generator internal/storecall",
 	"internal/keeper":     "uidring bitsalloc assigner assigner/leasestore internal/check internal/generator internal/storecall",
 
 	"cached":      "uidring bitsalloc ringbuffer assigner internal/generator internal/keeper",

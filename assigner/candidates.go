@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/generator"
 )
 
 const (
@@ -124,13 +125,13 @@ func (c *claim) none(nearest int64) error {
 	if nearest < math.MaxInt64 {
 		after := c.terms.alloc.Time(nearest).Sub(c.terms.alloc.Time(c.view.fences.farthest(c.view.now))) // saturates, unlike a product
 		if nearest <= c.meta.Quarantine {
-			return passing{fmt.Errorf("%w: for %v more: the store is another server or another copy of its file, now %q, and may have lost commits",
-				ErrQuarantined, after, c.meta.Identity), after}
+			return generator.Passing{Err: fmt.Errorf("%w: for %v more: the store is another server or another copy of its file, now %q, and may have lost commits",
+				ErrQuarantined, after, c.meta.Identity), After: after}
 		}
-		return passing{fmt.Errorf("%w: the fences of all free worker IDs are more than %v ahead; wait for the clock, or raise MaxLead in the whole "+
-			"namespace; if generators run ahead all the time, choose a layout with more sequence bits", ErrWorkerAheadOfClock, c.terms.span(c.view.fences.lead)), after}
+		return generator.Passing{Err: fmt.Errorf("%w: the fences of all free worker IDs are more than %v ahead; wait for the clock, or raise MaxLead in the whole "+
+			"namespace; if generators run ahead all the time, choose a layout with more sequence bits", ErrWorkerAheadOfClock, c.terms.span(c.view.fences.lead)), After: after}
 	}
-	return passing{fmt.Errorf("%w: all %d have been given out, and none is free; wait until one is released, or use another namespace "+
+	return generator.Passing{Err: fmt.Errorf("%w: all %d have been given out, and none is free; wait until one is released, or use another namespace "+
 		"with another DatacenterID; IDs of a layout with more worker bits need new tables, since they can be equal to the old ones", ErrWorkersExhausted,
-		c.terms.domain.MaxWorkerID()-c.terms.cfg.FirstWorkerID+1), time.Second}
+		c.terms.domain.MaxWorkerID()-c.terms.cfg.FirstWorkerID+1), After: time.Second}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/storecall"
 )
 
@@ -40,8 +41,8 @@ func (c *claim) checkMeta() error {
 		return err
 	}
 	if c.meta.Recovering() {
-		return passing{errors.New("assigner: a recovery of the namespace is not finished; wait for it, or call Recover again if it " +
-			"was interrupted"), time.Second}
+		return generator.Passing{Err: errors.New("assigner: a recovery of the namespace is not finished; wait for it, or call Recover again if it " +
+			"was interrupted"), After: time.Second}
 	}
 	return nil
 }

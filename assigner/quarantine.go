@@ -8,24 +8,13 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/generator"
 )
-
-// passing is a temporary error of Assign, such as when all worker IDs are held. Generators look for
-// its method RetryAfter.
-type passing struct {
-	error
-	after time.Duration
-}
-
-func (e passing) Unwrap() error { return e.error }
-
-// RetryAfter returns the time after which Assign may succeed.
-func (e passing) RetryAfter() time.Duration { return e.after }
 
 // quarantined returns the error for a worker ID that must not be used yet. The assigner keeps it
 // for a caller that calls Assign again after that time.
 func quarantined(workerID int64, remaining time.Duration, reason string) error {
-	return passing{fmt.Errorf("%w: worker %d for %v more: %s", ErrQuarantined, workerID, remaining, reason), remaining}
+	return generator.Passing{Err: fmt.Errorf("%w: worker %d for %v more: %s", ErrQuarantined, workerID, remaining, reason), After: remaining}
 }
 
 // recognise stores a bound when the store is another server, or another copy of its data, than at

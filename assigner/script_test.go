@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 )
@@ -386,11 +387,8 @@ func (w *script) answer(err error) {
 			w.Errorf("errors.Is(%v, %v) = %v", err, sentinel, errors.Is(err, sentinel))
 		}
 	}
-	if e, ok := errors.AsType[interface {
-		error
-		RetryAfter() time.Duration
-	}](err); ok {
-		text += fmt.Sprintf(" (again after %v)", e.RetryAfter())
+	if after, passes := uidring.RetryAfter(err); passes {
+		text += fmt.Sprintf(" (again after %v)", after)
 	}
 	w.print("%s", text)
 }

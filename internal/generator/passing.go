@@ -2,7 +2,8 @@ package generator
 
 import "time"
 
-// A Passing is an error that passes by itself after a time, for uidring.RetryAfter.
+// A Passing is an error that passes by itself after a time, for uidring.RetryAfter. Generators
+// return it, and assigners, such as when all worker IDs are held.
 type Passing struct {
 	Err   error
 	After time.Duration
