@@ -207,29 +207,6 @@ func TestAssignEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Fenced takes any number. The counter passes its rows without the pauses of a competition, and
-// nothing is created in vain.
-func TestLeasedCountsRowsOfFenced(t *testing.T) {
-	s, d := newMemStore(), memDomain()
-	d.Layout.WorkerBits = 14
-	for worker := range int64(300) {
-		s.rows[worker] = held(worker, 1, "occupied", 5000)
-	}
-	a := leased(s)
-	pauses, swaps := 0, 0
-	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
-		swaps++
-		return do(), nil
-	}
-	a.(*leaser).pause = func(context.Context, int) { pauses++ }
-	if w := takeIn(t, a, d).Grant().WorkerID; w != 300 {
-		t.Errorf("worker %d, want 300", w)
-	}
-	if len(s.rows) != 301 || s.meta.NextWorkerID != 301 || pauses != patience-1 || swaps != 300+patience {
-		t.Errorf("%d rows, %d counted, %d pauses, %d swaps; want 301, %d and %d", len(s.rows), s.meta.NextWorkerID, pauses, swaps, patience-1, 300+patience)
-	}
-}
-
 // Goroutines that share an assigner take grants that have no delta in common.
 func TestAssignBySeveralGenerators(t *testing.T) {
 	for name, open := range map[string]func(leasestore.Store) Assigner{

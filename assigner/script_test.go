@@ -1,6 +1,7 @@
 package assigner
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"flag"
@@ -22,8 +23,8 @@ import (
 var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
 
 // TestScripts runs the scripts in testdata. A paragraph is a case on a store of its own: a title
-// behind #, and commands behind >. Below a command the script has its error, and all rows and
-// leases that it has changed. Times are deltas, random texts are named t1, t2 and so on, and an
+// behind #, and commands behind >. Below a command the script has its error, the pauses of a claim,
+// and all rows and leases that it has changed. Times are deltas, random texts are named t1, t2 and so on, and an
 // underscore in a text stands for a space. Each case runs twice, since a claim tries rows in random
 // order: with the rows in order, and reversed.
 //
@@ -346,7 +347,8 @@ func (w *script) open(name, kind string, args values, flag func(string) bool) {
 		}
 		return instant{w.status.Now, w.status.Now}
 	}
-	w.assigners[name] = hasty(a).(*leaser)
+	a.pause = func(context.Context, int) { w.print("  pause") }
+	w.assigners[name] = a
 }
 
 func (w *script) assign(name string) {
