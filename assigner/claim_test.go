@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"math"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -162,48 +161,6 @@ func TestClaimReadsOn(t *testing.T) {
 				t.Errorf("worker %d after %d reads, want %d after %d", got, reads, tt.want, tt.reads)
 			}
 		})
-	}
-}
-
-func TestAssignEndsWithItsContext(t *testing.T) {
-	s := newMemStore()
-	ctx, cancel := context.WithCancel(t.Context())
-	s.onSwap = func(_, _ leasestore.Row, _ func() bool) (bool, error) {
-		cancel()
-		return false, ctx.Err()
-	}
-	for range 2 { // in the middle, and before it begins
-		if _, err := leased(s).Assign(ctx, memDomain()); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "1 rows") {
-			t.Errorf("err = %v, want context.Canceled, and no blame", err)
-		}
-	}
-	// A start that loses every row to others until its time is over says so.
-	s = newMemStore()
-	ctx, cancel = context.WithCancel(t.Context())
-	s.onSwap = func(_, next leasestore.Row, _ func() bool) (bool, error) {
-		s.rows[next.WorkerID] = held(next.WorkerID, 1, "other", 2000)
-		cancel()
-		return false, nil
-	}
-	_, err := leased(s).Assign(ctx, memDomain())
-	wantError(t, err, context.Canceled, "1 rows lost to processes that start now")
-	if strings.Contains(err.Error(), "exhausted") {
-		t.Error(err)
-	}
-	// A claim that succeeds in the end is no error.
-	s = newMemStore()
-	ctx, cancel = context.WithCancel(t.Context())
-	lost := false
-	s.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) {
-		if !lost {
-			lost = true
-			return false, nil
-		}
-		cancel()
-		return do(), nil
-	}
-	if _, err := hasty(leased(s)).Assign(ctx, memDomain()); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -53,6 +53,7 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	renew a 1010 1018 oldest=1005   the holder has used deltas up to 1010, and wants 1018
 //	release a 1010                  the holder has issued IDs of deltas up to 1010
 //	abandon a, copy a b, revoke 2, recover 1h, horizon
+//	cancel                          ends the context of assign
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -97,6 +98,8 @@ type script struct {
 	names     []string // of random texts, from t1 on
 	arrive    func() bool
 	hooks     map[string][]string
+	ctx       context.Context // of Assign
+	cancel    context.CancelFunc
 
 	out   strings.Builder
 	shown map[string]string // rows and grants, as last seen
@@ -105,6 +108,7 @@ type script struct {
 func newScript(t *testing.T, order func(int, func(int, int))) *script {
 	w := &script{T: t, memStore: newMemStore(), order: order, now: memStart, assigners: make(map[string]*leaser), domains: make(map[string]Domain),
 		leases: make(map[string]Lease), hooks: make(map[string][]string), shown: make(map[string]string)}
+	w.ctx, w.cancel = context.WithCancel(t.Context())
 	w.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) { return w.change("swap", do) }
 	w.onMeta = func(do func() bool) (bool, error) { return w.change("swap-meta", do) }
 	w.onRead = func(what string) error {
@@ -249,6 +253,8 @@ func (w *script) do(words []string) {
 		w.hooks[arg(1)] = strings.Split(strings.Join(words[2:], " "), " / ")
 	case "arrive":
 		w.arrive()
+	case "cancel":
+		w.cancel()
 	case "open":
 		w.open(arg(1), arg(2), args, flag)
 	case "holder":
@@ -352,7 +358,7 @@ func (w *script) open(name, kind string, args values, flag func(string) bool) {
 }
 
 func (w *script) assign(name string) {
-	l, err := w.assigners[name].Assign(w.Context(), w.domains[name])
+	l, err := w.assigners[name].Assign(w.ctx, w.domains[name])
 	if w.answer(err); l != nil {
 		w.leases[name] = l
 		delete(w.shown, "lease "+name)
@@ -374,7 +380,7 @@ func (w *script) horizon() {
 }
 
 // sentinels are the errors whose texts and errors.Is must agree.
-var sentinels = []error{ErrWorkerInUse, ErrWorkersExhausted, ErrWorkerRowLost, ErrWorkerAheadOfClock, ErrWorkerOutOfRange, ErrQuarantined,
+var sentinels = []error{context.Canceled, ErrWorkerInUse, ErrWorkersExhausted, ErrWorkerRowLost, ErrWorkerAheadOfClock, ErrWorkerOutOfRange, ErrQuarantined,
 	ErrLayoutMismatch, leasestore.ErrOverlap, leasestore.ErrClockSkew, leasestore.ErrNotDurable, leasestore.ErrRowMissing,
 	leasestore.ErrFenceRegressed, errStore, errLostAnswer}
 
