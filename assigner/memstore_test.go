@@ -37,6 +37,7 @@ type memStore struct {
 	rows    map[int64]leasestore.Row
 	commits []commit // oldest first
 
+	others  map[string]leasestore.Meta          // the other namespaces; nil: they cannot be read
 	creates bool                                // whether CreateFree creates rows
 	matches predicate                           // of Swap
 	write   func(leasestore.Row) leasestore.Row // applied to the row that a swap writes
@@ -184,7 +185,12 @@ func (s *memStore) CreateFree(ctx context.Context, rows []leasestore.Row, ttl ti
 }
 
 func (s *memStore) Namespaces(context.Context) (map[string]leasestore.Meta, error) {
-	return nil, errLostAnswer // a store with one namespace is not asked
+	if s.others == nil {
+		return nil, errLostAnswer
+	}
+	all := maps.Clone(s.others)
+	all[s.status.Namespace] = s.meta
+	return all, nil
 }
 
 // rewind takes back the last n commits.

@@ -18,6 +18,7 @@ import (
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
@@ -35,7 +36,9 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	delete 2                        deletes a row
 //	holder a maxskew=1s             opens the assigner a, see below, and takes a lease
 //	at 1020                         sets all clocks
-//	store now=1020 seen=1020 identity=A fault=sync_is_0 lossy overlap creates
+//	store now=1020 seen=1020 identity=A name=memory namespace=orders fault=sync_is_0 lossy overlap creates
+//	namespace users 3               another namespace of the store, and its datacenter ID
+//	log                             shows log records from now on
 //	host mono=1020 wall=990         sets the clocks of the host, which otherwise follow the store
 //	on swap do / row 0 token=T; lose / refuse
 //
@@ -100,6 +103,8 @@ type script struct {
 	hooks     map[string][]string
 	ctx       context.Context // of Assign
 	cancel    context.CancelFunc
+	log       testkit.Recorder // of assigners
+	logging   bool             // whether it is shown
 
 	out   strings.Builder
 	shown map[string]string // rows and grants, as last seen
@@ -128,6 +133,11 @@ func (w *script) run(paragraph string) string {
 			words := strings.Fields(line[1:])
 			if w.do(words); slices.Contains(scene, words[0]) {
 				w.shown = w.state()
+			}
+			for _, record := range w.log.Read() {
+				if w.logging {
+					w.print("  %s", record)
+				}
 			}
 			w.changes()
 		} else if strings.HasPrefix(line, "#") {
@@ -231,6 +241,8 @@ func (w *script) do(words []string) {
 		args.set("now", &w.status.Now)
 		args.set("seen", &w.status.Seen)
 		args.set("identity", &w.status.Identity)
+		args.set("namespace", &w.status.Namespace)
+		args.set("name", &w.status.Store)
 		w.status.Lossy, w.creates = w.status.Lossy || flag("lossy"), w.creates || flag("creates")
 		var fault string
 		if args.set("fault", &fault); fault != "" {
@@ -251,6 +263,14 @@ func (w *script) do(words []string) {
 		delete(w.rows, number(1))
 	case "on":
 		w.hooks[arg(1)] = strings.Split(strings.Join(words[2:], " "), " / ")
+	case "namespace":
+		if w.others == nil {
+			w.others = make(map[string]leasestore.Meta)
+		}
+		other := leasestore.Meta{Layout: memDomain().Layout, Epoch: memDomain().Epoch, DatacenterID: number(2)}
+		w.others[arg(1)] = other
+	case "log":
+		w.logging = true
 	case "arrive":
 		w.arrive()
 	case "cancel":
@@ -337,7 +357,7 @@ func (w *script) open(name, kind string, args values, flag func(string) bool) {
 	args.set("keptfor", &d.KeptFor)
 	w.domains[name] = d
 	cfg := shortWindow
-	cfg.Owner, cfg.AllowUndurable = name, flag("undurable")
+	cfg.Owner, cfg.AllowUndurable, cfg.Logger = name, flag("undurable"), w.log.TextLogger()
 	args.set("window", &cfg.Window)
 	args.set("maxlead", &cfg.MaxLead)
 	args.set("maxskew", &cfg.MaxSkew)
