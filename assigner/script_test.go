@@ -217,100 +217,129 @@ func (v values) set(name string, to any) {
 	}
 }
 
+// A command is a line of a script.
+type command struct {
+	*script
+	words []string
+	args  values
+}
+
+func (c command) flag(name string) bool { return slices.Contains(c.words, name) }
+func (c command) arg(i int) string      { return append(c.words, "", "")[i] }
+
+func (c command) number(i int) int64 {
+	n, err := strconv.ParseInt(c.arg(i), 10, 64)
+	if err != nil {
+		c.Fatalf("%q: %v", c.words, err)
+	}
+	return n
+}
+
 // do makes a command.
 func (w *script) do(words []string) {
-	args := make(values)
+	c := command{w, words, make(values)}
 	for _, word := range words[1:] {
 		if name, value, ok := strings.Cut(word, "="); ok && words[0] != "on" {
-			args[name] = value
+			c.args[name] = value
 		}
 	}
-	flag := func(name string) bool { return slices.Contains(words, name) }
-	arg := func(i int) string { return append(words, "", "")[i] }
-	number := func(i int) int64 {
-		n, err := strconv.ParseInt(arg(i), 10, 64)
-		if err != nil {
-			w.Fatalf("%q: %v", words, err)
-		}
-		return n
-	}
-	switch words[0] {
-	case "at":
-		w.now, w.status.Now, w.host = number(1), memTime(number(1)), nil
-	case "store":
-		args.set("now", &w.status.Now)
-		args.set("seen", &w.status.Seen)
-		args.set("identity", &w.status.Identity)
-		args.set("namespace", &w.status.Namespace)
-		args.set("name", &w.status.Store)
-		w.status.Lossy, w.creates = w.status.Lossy || flag("lossy"), w.creates || flag("creates")
-		var fault string
-		if args.set("fault", &fault); fault != "" {
-			w.status.Faults = append(w.status.Faults, fault)
-		}
-		if w.errMeta = nil; flag("overlap") {
-			w.errMeta = leasestore.ErrOverlap
-		}
-	case "host":
-		w.host = &instant{w.status.Now, w.status.Now}
-		args.set("mono", &w.host.mono)
-		args.set("wall", &w.host.wall)
-	case "row":
-		w.setRow(number(1), args)
-	case "meta":
-		w.setMeta(args)
-	case "delete":
-		delete(w.rows, number(1))
-	case "on":
-		w.hooks[arg(1)] = strings.Split(strings.Join(words[2:], " "), " / ")
-	case "namespace":
-		if w.others == nil {
-			w.others = make(map[string]leasestore.Meta)
-		}
-		other := leasestore.Meta{Layout: memDomain().Layout, Epoch: memDomain().Epoch, DatacenterID: number(2)}
-		w.others[arg(1)] = other
-	case "log":
-		w.logging = true
-	case "arrive":
-		w.arrive()
-	case "cancel":
-		w.cancel()
-	case "open":
-		w.open(arg(1), arg(2), args, flag)
-	case "holder":
-		w.open(arg(1), "leased", args, flag)
-		w.assign(arg(1))
-	case "assign":
-		w.assign(arg(1))
-	case "renew":
-		u := Use{Used: number(2), Want: number(3), Oldest: number(2)}
-		args.set("oldest", &u.Oldest)
-		_, err := w.leases[arg(1)].Renew(w.Context(), u)
-		w.answer(err)
-	case "release":
-		w.answer(w.leases[arg(1)].End(w.Context(), Ending{Released: true, Used: number(2)}))
-	case "source":
-		w.assigners[arg(1)].source = Static(number(2))
-	case "abandon":
-		w.answer(w.leases[arg(1)].End(w.Context(), Ending{}))
-	case "copy":
-		copied := *w.leases[arg(1)].(*lease)
-		w.leases[arg(2)] = &copied
-	case "revoke":
-		row, err := leasestore.Revoke(w.Context(), w.memStore, leasestore.Revocation{WorkerID: number(1)})
-		if w.answer(err); err == nil && row != w.rows[number(1)] {
-			w.print("  Revoke returns %s", w.row(row))
-		}
-	case "recover":
-		lead, err := time.ParseDuration(arg(1))
-		w.answer(errors.Join(err, leasestore.Recover(w.Context(), w.memStore, leasestore.Recovery{Lead: lead})))
-	case "horizon":
-		w.horizon()
-	default:
+	if !c.prepare() && !c.test() {
 		w.Fatalf("unknown command %q", words)
 	}
-	if len(args) > 0 {
+	if len(c.args) > 0 {
 		w.Fatalf("unknown arguments in %q", words)
+	}
+}
+
+// prepare makes a command that prepares a case. It returns false for another one.
+func (c command) prepare() bool {
+	switch c.words[0] {
+	case "at":
+		c.now, c.status.Now, c.host = c.number(1), memTime(c.number(1)), nil
+	case "store":
+		c.setStore()
+	case "namespace":
+		if c.others == nil {
+			c.others = make(map[string]leasestore.Meta)
+		}
+		c.others[c.arg(1)] = leasestore.Meta{Layout: memDomain().Layout, Epoch: memDomain().Epoch, DatacenterID: c.number(2)}
+	case "log":
+		c.logging = true
+	case "host":
+		c.host = &instant{c.status.Now, c.status.Now}
+		c.args.set("mono", &c.host.mono)
+		c.args.set("wall", &c.host.wall)
+	case "row":
+		c.setRow(c.number(1), c.args)
+	case "meta":
+		c.setMeta(c.args)
+	case "delete":
+		delete(c.rows, c.number(1))
+	case "on":
+		c.hooks[c.arg(1)] = strings.Split(strings.Join(c.words[2:], " "), " / ")
+	case "holder":
+		c.open("leased")
+		c.assign(c.arg(1))
+	default:
+		return false
+	}
+	return true
+}
+
+// test makes a command under test. It returns false for another one.
+func (c command) test() bool {
+	switch c.words[0] {
+	case "open":
+		c.open(c.arg(2))
+	case "source":
+		c.assigners[c.arg(1)].source = Static(c.number(2))
+	case "assign":
+		c.assign(c.arg(1))
+	case "cancel":
+		c.cancel()
+	case "arrive":
+		c.arrive()
+	case "renew":
+		u := Use{Used: c.number(2), Want: c.number(3), Oldest: c.number(2)}
+		c.args.set("oldest", &u.Oldest)
+		_, err := c.leases[c.arg(1)].Renew(c.Context(), u)
+		c.answer(err)
+	case "release":
+		c.answer(c.leases[c.arg(1)].End(c.Context(), Ending{Released: true, Used: c.number(2)}))
+	case "abandon":
+		c.answer(c.leases[c.arg(1)].End(c.Context(), Ending{}))
+	case "copy":
+		copied := *c.leases[c.arg(1)].(*lease)
+		c.leases[c.arg(2)] = &copied
+	case "revoke":
+		row, err := leasestore.Revoke(c.Context(), c.memStore, leasestore.Revocation{WorkerID: c.number(1)})
+		if c.answer(err); err == nil && row != c.rows[c.number(1)] {
+			c.print("  Revoke returns %s", c.row(row))
+		}
+	case "recover":
+		lead, err := time.ParseDuration(c.arg(1))
+		c.answer(errors.Join(err, leasestore.Recover(c.Context(), c.memStore, leasestore.Recovery{Lead: lead})))
+	case "horizon":
+		c.horizon()
+	default:
+		return false
+	}
+	return true
+}
+
+func (c command) setStore() {
+	c.args.set("now", &c.status.Now)
+	c.args.set("seen", &c.status.Seen)
+	c.args.set("identity", &c.status.Identity)
+	c.args.set("namespace", &c.status.Namespace)
+	c.args.set("name", &c.status.Store)
+	c.status.Lossy, c.creates = c.status.Lossy || c.flag("lossy"), c.creates || c.flag("creates")
+	var fault string
+	if c.args.set("fault", &fault); fault != "" {
+		c.status.Faults = append(c.status.Faults, fault)
+	}
+	if c.errMeta = nil; c.flag("overlap") {
+		c.errMeta = leasestore.ErrOverlap
 	}
 }
 
@@ -350,31 +379,33 @@ func (w *script) setMeta(args values) {
 	args.set("extra", &w.meta.Extra)
 }
 
-func (w *script) open(name, kind string, args values, flag func(string) bool) {
+// open opens an assigner of a kind, with the name of the first argument.
+func (c command) open(kind string) {
+	name := c.arg(1)
 	d := memDomain()
-	d.Now, d.Registered = func() int64 { return w.now }, flag("registered")
-	args.set("maxahead", &d.MaxAhead)
-	args.set("keptfor", &d.KeptFor)
-	w.domains[name] = d
+	d.Now, d.Registered = func() int64 { return c.now }, c.flag("registered")
+	c.args.set("maxahead", &d.MaxAhead)
+	c.args.set("keptfor", &d.KeptFor)
+	c.domains[name] = d
 	cfg := shortWindow
-	cfg.Owner, cfg.AllowUndurable, cfg.Logger = name, flag("undurable"), w.log.TextLogger()
-	args.set("window", &cfg.Window)
-	args.set("maxlead", &cfg.MaxLead)
-	args.set("maxskew", &cfg.MaxSkew)
-	args.set("owner", &cfg.Owner)
-	args.set("first", &cfg.FirstWorkerID)
+	cfg.Owner, cfg.AllowUndurable, cfg.Logger = name, c.flag("undurable"), c.log.TextLogger()
+	c.args.set("window", &cfg.Window)
+	c.args.set("maxlead", &cfg.MaxLead)
+	c.args.set("maxskew", &cfg.MaxSkew)
+	c.args.set("owner", &cfg.Owner)
+	c.args.set("first", &cfg.FirstWorkerID)
 	var worker int64
-	args.set("worker", &worker)
-	a := map[string]Assigner{"leased": Leased(w.memStore, cfg), "auto": Auto(w.memStore, cfg), "fenced": Fenced(w.memStore, Static(worker), cfg)}[kind].(*leaser)
-	a.shuffle, a.holder = w.order, "process "+name
+	c.args.set("worker", &worker)
+	a := map[string]Assigner{"leased": Leased(c.memStore, cfg), "auto": Auto(c.memStore, cfg), "fenced": Fenced(c.memStore, Static(worker), cfg)}[kind].(*leaser)
+	a.shuffle, a.holder = c.order, "process "+name
 	a.clock = func() instant {
-		if w.host != nil {
-			return *w.host
+		if c.host != nil {
+			return *c.host
 		}
-		return instant{w.status.Now, w.status.Now}
+		return instant{c.status.Now, c.status.Now}
 	}
-	a.pause = func(context.Context, int) { w.print("  pause") }
-	w.assigners[name] = a
+	a.pause = func(context.Context, int) { c.print("  pause") }
+	c.assigners[name] = a
 }
 
 func (w *script) assign(name string) {
