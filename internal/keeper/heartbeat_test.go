@@ -165,11 +165,15 @@ func TestLogRecords(t *testing.T) {
 		r.release = func(context.Context, int64) error { return answer }
 		r.openWith(t, s)
 		time.Sleep(3 * time.Minute)
-		r.used.Store(1<<28 - 1)
+		const aYearLeft = 1<<28 - 365*24*60*60
+		r.used.Store(aYearLeft)
 		time.Sleep(2 * time.Minute)
 		r.used.Store(0)
 		r.Invalidate()
 		synctest.Wait()
+		r.used.Store(aYearLeft + 1)
+		time.Sleep(time.Minute)
+		r.used.Store(0)
 		_ = r.Close()
 		answer = nil
 		r.openWith(t, s)
@@ -186,10 +190,10 @@ level=ERROR msg="worker ID lost" worker=1 error="assigner: worker row lost: take
 level=WARN msg="waiting for a worker ID" retry=40s error="assigner: worker ID in quarantine: the store is another one, retry after 40s"
 level=ERROR msg="worker ID: callers get no IDs" worker=1 calls="Next returns ErrLeaseExhausted, NextContext waits" remedy="bring the store back; do not restart processes, since a start needs the store" error="assigner: worker ID in quarantine: the store is another one, retry after 40s"
 level=INFO msg="worker ID assigned" library=uidring worker=3 datacenter=0 guarantee=fresh layout=28/0/30/5@1s ends=2034-07-04
-level=WARN msg="the delta field is used up within a year" expires=2034-07-04T21:24:16.000Z layout=28/0/30/5@1s
 level=WARN msg="ID time runs ahead of the clock" ahead=(hours) layout=28/0/30/5@1s remedy="a layout with more sequence bits, or MaxAhead to bound it"
 level=INFO msg="worker ID invalidated" worker=3
 level=INFO msg="worker ID assigned" library=uidring worker=4 datacenter=0 guarantee=fresh layout=28/0/30/5@1s ends=2034-07-04
+level=WARN msg="the delta field is used up within a year" expires=2034-07-04T21:24:16.000Z layout=28/0/30/5@1s
 level=WARN msg="worker ID not released" worker=4 error="connection refused"
 level=INFO msg="worker ID assigned" library=uidring worker=5 datacenter=0 guarantee=fresh layout=28/0/30/5@1s ends=2034-07-04
 level=INFO msg="worker ID released" worker=5`, "\n")...)
