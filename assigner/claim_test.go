@@ -39,7 +39,7 @@ func TestAssignTriesRowsInRandomOrder(t *testing.T) {
 			s.rows[0], s.rows[1] = rows[0], rows[1]
 			s.pin(2)
 			a := leased(s)
-			a.(*leaser).shuffle = order
+			a.shuffle = order
 			if got := take(t, a).Grant().WorkerID; got != int64(want) {
 				t.Errorf("worker %d, want %d", got, want)
 			}
@@ -83,9 +83,9 @@ func TestAssignRejectsAnotherDomainByField(t *testing.T) {
 
 func TestAssignNamesAllMistakesOfItsConfig(t *testing.T) {
 	cfg := LeaseConfig{Window: -time.Second, MaxLead: -time.Minute, MaxSkew: -time.Hour, FirstWorkerID: -1}
-	refused(t, Fenced(nil, nil, cfg), nil, "store nil", "source nil", `Owner ""`, "Window -1s", "MaxLead -1m0s", "MaxSkew -1h0m0s")
+	refused(t, Fenced(nil, nil, cfg), "store nil", "source nil", `Owner ""`, "Window -1s", "MaxLead -1m0s", "MaxSkew -1h0m0s")
 	cfg = LeaseConfig{Window: maxSpan + 1, MaxLead: maxSpan + 2, MaxSkew: maxSpan + 3}
-	refused(t, Leased(newMemStore(), cfg), nil, "Window 87600h0m0.000000001s", "MaxLead 87600h0m0.000000002s", "MaxSkew 87600h0m0.000000003s")
+	refused(t, Leased(newMemStore(), cfg), "Window 87600h0m0.000000001s", "MaxLead 87600h0m0.000000002s", "MaxSkew 87600h0m0.000000003s")
 	take(t, Leased(newMemStore(), LeaseConfig{Window: maxSpan, MaxLead: maxSpan, MaxSkew: maxSpan}))
 	d := memDomain()
 	d.Layout.SequenceBits = 40
@@ -118,7 +118,7 @@ func TestFencedChecksItsSource(t *testing.T) {
 		"assigner: worker ID unknown: the source of Fenced returned":    nothing{},
 		"source grants a worker ID that is sticky, allowed: derived":    given{Guarantee: GuaranteeSticky},
 	} {
-		refused(t, clocked(Fenced(newMemStore(), source, ownedBy("me"))), nil, words)
+		refused(t, clocked(Fenced(newMemStore(), source, ownedBy("me"))), words)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestFencedChecksItsSource(t *testing.T) {
 func TestClaimReadsOn(t *testing.T) {
 	const first, last = 1000, 999 + 8*listed // rows
 	for name, tt := range map[string]struct {
-		open        func(leasestore.Store) Assigner
+		open        func(*memStore) *leaser
 		quarantine  int64
 		next        int64 // worker IDs that are given out
 		want, reads int64
@@ -166,16 +166,17 @@ func TestClaimReadsOn(t *testing.T) {
 
 // Goroutines that share an assigner take grants that have no delta in common.
 func TestAssignBySeveralGenerators(t *testing.T) {
-	for name, open := range map[string]func(leasestore.Store) Assigner{
+	for name, open := range map[string]func(*memStore) *leaser{
 		"Leased": leased,
-		"Fenced": func(s leasestore.Store) Assigner {
+		"Fenced": func(s *memStore) *leaser {
 			return clocked(Fenced(s, Static(2), LeaseConfig{Owner: "orders-2", Window: shortWindow.Window, MaxLead: 24 * time.Hour}))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newMemStore()
 			s.status.Lossy = name == "Leased"
-			a := hasty(open(s))
+			a := open(s)
+			a.pause = func(context.Context, int) {}
 			d := memDomain()
 			d.Registered = name == "Fenced"
 			var firsts sync.Map
@@ -219,8 +220,7 @@ func TestQuarantineCoversEveryGrant(t *testing.T) {
 			s.rows[0] = row
 			server := int64(memStart)
 			open := func(offset int64) (Assigner, Domain) {
-				a := Leased(s, cfg).(*leaser)
-				a.clock = func() instant { return instant{s.status.Now, s.status.Now} }
+				a := clocked(Leased(s, cfg))
 				d := memDomain()
 				d.Now = func() int64 { return server + offset }
 				return a, d

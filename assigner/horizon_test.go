@@ -24,8 +24,7 @@ func followsCrashes(t *testing.T, releases bool) {
 	d := memDomain()
 	d.Now = func() int64 { return now }
 	for i := range 500 {
-		a := clocked(Fenced(s, Static(2), ownedBy("me"))).(*leaser)
-		a.clock = func() instant { return instant{s.status.Now, s.status.Now} }
+		a := clocked(Fenced(s, Static(2), ownedBy("me")))
 		l := takeIn(t, a, d)
 		last := max(l.Grant().First, now)
 		_, err := l.Renew(t.Context(), Use{Used: last, Oldest: last})

@@ -42,11 +42,10 @@ type memStore struct {
 	matches predicate                           // of Swap
 	write   func(leasestore.Row) leasestore.Row // applied to the row that a swap writes
 
-	errMeta error // LoadMeta returns it beside the meta row
-	// onSwap replaces a swap; do carries it out.
-	onSwap func(old, next leasestore.Row, do func() bool) (bool, error)
-	onMeta func(do func() bool) (bool, error)
-	onRead func(what string) error // status, load-meta, load or list
+	errMeta error                   // LoadMeta returns it beside the meta row
+	onRead  func(what string) error // status, load-meta, load or list
+	// onChange replaces a change, which is a swap or a swap-meta; do carries it out.
+	onChange func(what string, do func() bool) (bool, error)
 }
 
 type predicate func(found, old leasestore.Row) bool
@@ -70,9 +69,6 @@ func newMemStore() *memStore {
 	}
 }
 
-// memory returns the store that a wrapper embeds.
-func (s *memStore) memory() *memStore { return s }
-
 func memDomain() Domain {
 	l := bitsalloc.Default()
 	l.WorkerBits = 2
@@ -89,6 +85,19 @@ func (s *memStore) reading(what string) error {
 		return nil
 	}
 	return s.onRead(what)
+}
+
+// changing calls onChange.
+func (s *memStore) changing(what string, change func() bool) (bool, error) {
+	do := func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return change()
+	}
+	if s.onChange == nil {
+		return do(), nil
+	}
+	return s.onChange(what, do)
 }
 
 func (s *memStore) Status(context.Context) (leasestore.Status, error) {
@@ -108,20 +117,14 @@ func (s *memStore) LoadMeta(context.Context) (leasestore.Meta, error) {
 }
 
 func (s *memStore) SwapMeta(_ context.Context, old, next leasestore.Meta) (bool, error) {
-	do := func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+	return s.changing("swap-meta", func() bool {
 		if !s.meta.Same(old) {
 			return false
 		}
 		s.commits = append(s.commits, commit{worker: -1, meta: s.meta})
 		s.meta = next
 		return true
-	}
-	if s.onMeta != nil {
-		return s.onMeta(do)
-	}
-	return do(), nil
+	})
 }
 
 func (s *memStore) Load(_ context.Context, worker int64) (leasestore.Row, error) {
@@ -153,9 +156,7 @@ func (s *memStore) Expired(ctx context.Context, n int) ([]leasestore.Row, error)
 }
 
 func (s *memStore) Swap(_ context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
-	do := func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+	return s.changing("swap", func() bool {
 		found, exists := s.rows[next.WorkerID]
 		if exists != (old.Version != 0) || exists && !s.matches(found, old) {
 			return false
@@ -165,11 +166,7 @@ func (s *memStore) Swap(_ context.Context, old, next leasestore.Row, ttl time.Du
 		s.commits = append(s.commits, commit{worker: next.WorkerID, row: found})
 		s.rows[next.WorkerID] = next
 		return true
-	}
-	if s.onSwap != nil {
-		return s.onSwap(old, next, do)
-	}
-	return do(), nil
+	})
 }
 
 func (s *memStore) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) (bool, error) {
@@ -215,20 +212,9 @@ func (s *memStore) pin(next int64) {
 	s.meta = leasestore.Meta{Version: 1, Namespace: "N", Layout: d.Layout, Epoch: d.Epoch, DatacenterID: d.DatacenterID, NextWorkerID: next}
 }
 
-// held returns a row with a holder; it expires at a delta.
-func held(worker, fence int64, owner string, expires int64) leasestore.Row {
-	return leasestore.Row{WorkerID: worker, Version: 1, Fence: fence, Token: "T" + owner, Owner: owner, Expires: memTime(expires)}
-}
+func leased(s *memStore) *leaser { return clocked(Leased(s, shortWindow)) }
 
-func leased(s leasestore.Store) Assigner { return clocked(Leased(s, shortWindow)) }
-
-func auto(s leasestore.Store) Assigner { return clocked(Auto(s, shortWindow)) }
-
-// hasty makes an assigner try again without a pause.
-func hasty(a Assigner) Assigner {
-	a.(*leaser).pause = func(context.Context, int) {}
-	return a
-}
+func auto(s *memStore) *leaser { return clocked(Auto(s, shortWindow)) }
 
 // take assigns a lease and fails the test where there is none.
 func take(t *testing.T, a Assigner) Lease {
@@ -246,15 +232,14 @@ func takeIn(t *testing.T, a Assigner, d Domain) Lease {
 	return l
 }
 
-// refused checks that Assign fails, see wantError, and returns the error.
-func refused(t *testing.T, a Assigner, sentinel error, words ...string) error {
+// refused checks that Assign fails with words.
+func refused(t *testing.T, a Assigner, words ...string) {
 	t.Helper()
 	l, err := a.Assign(t.Context(), memDomain())
 	if l != nil {
 		t.Errorf("lease %v, want none", l)
 	}
-	wantError(t, err, sentinel, words...)
-	return err
+	wantError(t, err, nil, words...)
 }
 
 // wantError checks the sentinel, if any, and words of the text.
@@ -272,14 +257,11 @@ func wantError(t *testing.T, err, sentinel error, words ...string) {
 
 // clocked gives an assigner on a memStore the store's clock, which the test moves, in place of this
 // host's.
-func clocked(a Assigner) Assigner {
-	if l, ok := a.(*leaser); ok {
-		if store, ok := l.store.(interface{ memory() *memStore }); ok {
-			s := store.memory()
-			l.clock = func() instant { return instant{s.status.Now, s.status.Now} }
-		}
-	}
-	return a
+func clocked(a Assigner) *leaser {
+	l := a.(*leaser)
+	s := l.store.(*memStore)
+	l.clock = func() instant { return instant{s.status.Now, s.status.Now} }
+	return l
 }
 
 // extend renews a lease whose holder has used deltas up to used and wants another.

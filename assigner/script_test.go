@@ -114,8 +114,7 @@ func newScript(t *testing.T, order func(int, func(int, int))) *script {
 	w := &script{T: t, memStore: newMemStore(), order: order, now: memStart, assigners: make(map[string]*leaser), domains: make(map[string]Domain),
 		leases: make(map[string]Lease), hooks: make(map[string][]string), shown: make(map[string]string)}
 	w.ctx, w.cancel = context.WithCancel(t.Context())
-	w.onSwap = func(_, _ leasestore.Row, do func() bool) (bool, error) { return w.change("swap", do) }
-	w.onMeta = func(do func() bool) (bool, error) { return w.change("swap-meta", do) }
+	w.onChange = w.change
 	w.onRead = func(what string) error {
 		if w.hook(what) == "fail" {
 			return errStore
