@@ -152,19 +152,14 @@ const (
 	GuaranteeFenced
 )
 
+var guarantees = map[Guarantee]string{
+	GuaranteeDerived: "derived", GuaranteeSticky: "sticky", GuaranteeLossy: "lossy", GuaranteeFresh: "fresh", GuaranteeFenced: "fenced",
+}
+
 // String returns the name in lower case, such as "derived".
 func (g Guarantee) String() string {
-	switch g {
-	case GuaranteeDerived:
-		return "derived"
-	case GuaranteeSticky:
-		return "sticky"
-	case GuaranteeLossy:
-		return "lossy"
-	case GuaranteeFresh:
-		return "fresh"
-	case GuaranteeFenced:
-		return "fenced"
+	if name, ok := guarantees[g]; ok {
+		return name
 	}
 	return fmt.Sprintf("guarantee(%d)", int(g))
 }

@@ -195,11 +195,11 @@ func (l *lease) check(found leasestore.Row) error {
 // expiry is set to MaxSkew ago, so that the row is offered even if the store's clock is set back.
 func (l *lease) End(ctx context.Context, e Ending) error {
 	l.seat.leave()
-	if l.ended || !e.Released {
-		l.ended = true
+	again := l.ended
+	l.ended = true
+	if again || !e.Released {
 		return nil
 	}
-	l.ended = true
 	ctx, end := storecall.Operation(ctx)
 	defer end()
 	held := l.row
