@@ -15,6 +15,7 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/internal/test/testkit"
@@ -114,7 +115,7 @@ func TestRenewalIsRetriedInAnOutage(t *testing.T) {
 				return nil
 			}
 			outage = append(outage, time.Now())
-			return &retry{leasestore.ErrClockSkew, time.Hour}
+			return generator.Passing{Err: leasestore.ErrClockSkew, After: time.Hour}
 		}
 		r.open(t)
 		time.Sleep(time.Hour)
@@ -148,7 +149,7 @@ func TestLogRecords(t *testing.T) {
 		r.first = 1
 		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
 			if n == 1 {
-				return assigner.Grant{}, &retry{fmt.Errorf("%w: the store is another one", assigner.ErrQuarantined), 40 * time.Second}
+				return assigner.Grant{}, generator.Passing{Err: fmt.Errorf("%w: the store is another one", assigner.ErrQuarantined), After: 40 * time.Second}
 			}
 			return r.fresh(n), nil
 		}
@@ -187,8 +188,8 @@ level=WARN msg="worker ID: call to the store failed" worker=1 error="connection 
 level=INFO msg="worker ID: the store answers again" worker=1
 level=ERROR msg="panic in Trace.LeaseKept" panic="a mistake" stack="(of a goroutine)"
 level=ERROR msg="worker ID lost" worker=1 error="assigner: worker row lost: taken over by \"b\""
-level=WARN msg="waiting for a worker ID" retry=40s error="assigner: worker ID in quarantine: the store is another one, retry after 40s"
-level=ERROR msg="worker ID: callers get no IDs" worker=1 calls="Next returns ErrLeaseExhausted, NextContext waits" remedy="bring the store back; do not restart processes, since a start needs the store" error="assigner: worker ID in quarantine: the store is another one, retry after 40s"
+level=WARN msg="waiting for a worker ID" retry=40s error="assigner: worker ID in quarantine: the store is another one"
+level=ERROR msg="worker ID: callers get no IDs" worker=1 calls="Next returns ErrLeaseExhausted, NextContext waits" remedy="bring the store back; do not restart processes, since a start needs the store" error="assigner: worker ID in quarantine: the store is another one"
 level=INFO msg="worker ID assigned" library=uidring worker=3 datacenter=0 guarantee=fresh layout=28/0/30/5@1s ends=2034-07-04
 level=WARN msg="ID time runs ahead of the clock" ahead=(hours) layout=28/0/30/5@1s remedy="a layout with more sequence bits, or MaxAhead to bound it"
 level=INFO msg="worker ID invalidated" worker=3

@@ -14,6 +14,7 @@ import (
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
@@ -175,7 +176,7 @@ func TestRequestsAfterALossDoNotHammerTheStore(t *testing.T) {
 	}{
 		"down":       {errors.New("store is down"), 20},
 		"lost again": {assigner.ErrWorkerRowLost, 20},
-		"quarantine": {&retry{assigner.ErrQuarantined, time.Hour}, 2},
+		"quarantine": {generator.Passing{Err: assigner.ErrQuarantined, After: time.Hour}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {

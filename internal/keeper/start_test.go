@@ -14,17 +14,8 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/generator"
 )
-
-// A retry is an error of an assigner that passes.
-type retry struct {
-	cause error
-	after time.Duration
-}
-
-func (e *retry) Error() string             { return fmt.Sprintf("%v, retry after %v", e.cause, e.after) }
-func (e *retry) Unwrap() error             { return e.cause }
-func (e *retry) RetryAfter() time.Duration { return e.after }
 
 // warnings returns the warnings in the log since the last call.
 func warnings(r *rig) (log []string) {
@@ -84,7 +75,7 @@ func TestLossyStoreIsAskedAgainEverySecond(t *testing.T) {
 
 func TestStartWaitsForEveryErrorThatPasses(t *testing.T) {
 	exhausted := func(after time.Duration) error {
-		return fmt.Errorf("assigner: 7 tries: %w", &retry{assigner.ErrWorkersExhausted, after})
+		return fmt.Errorf("assigner: 7 tries: %w", generator.Passing{Err: assigner.ErrWorkersExhausted, After: after})
 	}
 	for name, row := range map[string]struct {
 		errs        []error
@@ -94,7 +85,7 @@ func TestStartWaitsForEveryErrorThatPasses(t *testing.T) {
 		"again and again":       {[]error{exhausted(20 * time.Second), exhausted(10 * time.Second), exhausted(time.Second)}, 31 * time.Second, 35 * time.Second, 1},
 		"at once is not at all": {[]error{exhausted(0), exhausted(-time.Hour), exhausted(math.MinInt64)}, 300 * time.Millisecond, 338 * time.Millisecond, 1},
 		"never is an hour":      {[]error{exhausted(math.MaxInt64)}, time.Hour, time.Hour + 5*time.Second, 1},
-		"another kind": {[]error{exhausted(time.Second), struct{ *retry }{&retry{assigner.ErrQuarantined, time.Second}}, exhausted(time.Second)},
+		"another kind": {[]error{exhausted(time.Second), struct{ generator.Passing }{generator.Passing{Err: assigner.ErrQuarantined, After: time.Second}}, exhausted(time.Second)},
 			3 * time.Second, 3375 * time.Millisecond, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +137,7 @@ func TestClockOfALeaseDoesNotGoBack(t *testing.T) {
 // error names all reasons.
 func TestStartFails(t *testing.T) {
 	hang := errors.New("no answer")
-	passes := &retry{assigner.ErrWorkersExhausted, 10 * time.Second}
+	passes := generator.Passing{Err: assigner.ErrWorkersExhausted, After: 10 * time.Second}
 	for name, row := range map[string]struct {
 		errs  []error
 		limit time.Duration // of the context; 0: none
