@@ -25,9 +25,9 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 
 // TestScripts runs the scripts in testdata. A paragraph is a case on a store of its own: a title
 // behind #, and commands behind >. Below a command the script has its error, the pauses of a claim,
-// and all rows and leases that it has changed. Times are deltas, random texts are named t1, t2 and so on, and an
-// underscore in a text stands for a space. Each case runs twice, since a claim tries rows in random
-// order: with the rows in order, and reversed.
+// and all rows and leases that it has changed. Times are deltas, random texts are named t1, t2 and
+// so on, and an underscore in a text stands for a space. Each case runs twice, since a claim tries
+// rows in random order: with the rows in order, and reversed.
 //
 // These commands prepare a case, and their changes are not shown:
 //
