@@ -205,18 +205,6 @@ func TestRequestsAfterALossDoNotHammerTheStore(t *testing.T) {
 	}
 }
 
-// Assign may be under way at each call of Invalidate; the race detector watches.
-func TestInvalidateBesideAssign(t *testing.T) {
-	r := newRig()
-	r.open(t)
-	for range 1000 {
-		r.Invalidate()
-	}
-	for changed := r.Changed(); r.Current() == nil; changed = r.Changed() {
-		<-changed
-	}
-}
-
 // An assigner that keeps a record of its leases refuses another one until the first is abandoned.
 func TestLeaseIsAbandonedOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
@@ -260,11 +248,18 @@ func TestClockOfALossInvalidates(t *testing.T) {
 	})
 }
 
-// Invalidate and Close may be called at once.
-func TestInvalidateBesideClose(t *testing.T) {
+// Assign may be under way at each call of Invalidate, which may also come beside Close; the race
+// detector watches.
+func TestInvalidateBesideAssignAndClose(t *testing.T) {
 	for range 20 {
 		r := newRig()
 		testkit.Must(t, r.startIn(t.Context(), r.settings()))
+		for range 50 {
+			r.Invalidate()
+		}
+		for changed := r.Changed(); r.Current() == nil; changed = r.Changed() {
+			<-changed
+		}
 		testkit.Together(2, func(i int) {
 			if i == 0 {
 				r.Invalidate()
