@@ -170,6 +170,9 @@ func (s *memStore) Swap(_ context.Context, old, next leasestore.Row, ttl time.Du
 }
 
 func (s *memStore) CreateFree(ctx context.Context, rows []leasestore.Row, ttl time.Duration) (bool, error) {
+	if len(rows) == 0 {
+		panic("CreateFree of no rows")
+	}
 	if !s.creates {
 		return false, nil
 	}
