@@ -44,6 +44,9 @@ func TestSuitesPassWithoutAFault(t *testing.T) {
 		})
 	}
 	t.Run("lossy", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("waits for quarantines")
+		}
 		t.Parallel()
 		suites["RunStore"](t, "none, but lossy")
 	})

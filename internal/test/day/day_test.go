@@ -304,6 +304,9 @@ func TestOutageIsBridged(t *testing.T) {
 		"ahead and fast, after a while": {20_000, 200, 3 * time.Minute, window},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if testing.Short() && scene.rate > 1000 {
+				t.Skip("takes seven million IDs")
+			}
 			each(t, "cached", "Fenced", func(c *cluster) {
 				for range scene.loop {
 					p := c.start()
