@@ -122,6 +122,29 @@ func TestMigrationCheckAdvises(t *testing.T) {
 	}
 }
 
+// The Config for users of bwmarrin/snowflake, in the program of the README, and the same with the
+// layout of Twitter. Worker IDs begin above the numbers of old processes.
+func TestMigrationFromSnowflake(t *testing.T) {
+	s := newSite(t, migrationPages[0])
+	_, err := sqlassigner.Apply(t.Context(), s.db, sqlassigner.Config{})
+	testkit.Must(t, err)
+	_, page, _ := strings.Cut(s.page, "\n## bwmarrin/snowflake\n")
+	program, _ := programOf(t, "README.md")
+	program = regexp.MustCompile(`(?s)cached\.Config\{.*?\n\t\}`).ReplaceAllLiteralString(program, strings.TrimSpace(goBlocks.FindStringSubmatch(page)[1]))
+	program = opensMySQL.ReplaceAllLiteralString(program, opensMySQL.FindString(s.page))
+	program = strings.Replace(program, "import (", "import (\n\t\"time\"\n\t\"github.com/uidring/uidring/assigner\"", 1)
+	twitter := regexp.MustCompile("`(bitsalloc\\.Layout\\{.*?\\})` with the same epoch").FindStringSubmatch(page)[1]
+	for namespace, tt := range map[string]struct {
+		layout string
+		first  int64
+	}{"orders": {"bitsalloc.Snowflake()", 512}, "tweets": {twitter, 16}} {
+		id := printsAnID(t, strings.NewReplacer(`"orders"`, strconv.Quote(namespace), "bitsalloc.Snowflake()", tt.layout, "512", strconv.FormatInt(tt.first, 10)).Replace(program))
+		if worker := id >> 12 & 1023; worker != tt.first { // the fields of both layouts lie alike
+			t.Errorf("%s: ID %d has worker %d, want %d", namespace, id, worker, tt.first)
+		}
+	}
+}
+
 // The counter of Leaf and of TinyId goes on where the Java servers have left it. The page in
 // English has the same program as the page in Chinese, without its frame.
 func TestMigrationFromLeafAndTinyID(t *testing.T) {

@@ -56,29 +56,6 @@ func TestReadmeProgram(t *testing.T) {
 	}
 }
 
-// The Config that MIGRATION.md has for users of bwmarrin/snowflake, in the program of the README.
-// Its worker IDs begin above the node numbers of old processes.
-func TestMigrationFromBwmarrin(t *testing.T) {
-	program, _ := programOf(t, "README.md")
-	_, page, _ := strings.Cut(pageOf(t, "docs/MIGRATION.md"), "\n## bwmarrin/snowflake\n")
-	_, config, _ := strings.Cut(page, "```go\n")
-	config, _, _ = strings.Cut(config, "```")
-	dsn := testserver.MySQL(t).DSN()
-	db, err := sqlassigner.OpenMySQL(dsn)
-	testkit.Close(t, db, err)
-	_, err = sqlassigner.Apply(t.Context(), db, sqlassigner.Config{})
-	testkit.Must(t, err)
-	program = regexp.MustCompile(`(?s)cached\.Config\{.*?\n\t\}`).ReplaceAllLiteralString(program, strings.TrimSpace(config))
-	program = strings.Replace(program, "ids:secret@tcp(127.0.0.1:3306)/ids", dsn, 1)
-	program = strings.Replace(program, "import (", "import (\n\t\"time\"\n\t\"github.com/uidring/uidring/assigner\"", 1)
-	printsAnID(t, program)
-	var worker int64
-	testkit.Must(t, db.Get(&worker, "SELECT WORKER_ID FROM WORKER_LEASE"))
-	if worker != 512 {
-		t.Errorf("worker ID %d, want 512", worker)
-	}
-}
-
 // programOf returns the first program of a page, and the page after it.
 func programOf(t *testing.T, page string) (program, rest string) {
 	t.Helper()
