@@ -51,6 +51,9 @@ func TestStaticGrant(t *testing.T) {
 	if errRenew, errRelease := extend(t.Context(), lease), lease.End(t.Context(), assigner.Ending{Released: true, Used: 100}); errRenew != nil || errRelease != nil || lease.Grant() != want {
 		t.Errorf("Renew: %v; Release: %v; grant %+v, want %+v", errRenew, errRelease, lease.Grant(), want)
 	}
+	if err := extend(t.Context(), lease); !errors.Is(err, assigner.ErrWorkerRowLost) {
+		t.Errorf("Renew after End: %v, want ErrWorkerRowLost", err)
+	}
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if l, err := assigner.Static(7).Assign(ended, domain(bitsalloc.Default())); l != nil || !errors.Is(err, context.Canceled) {

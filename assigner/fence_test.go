@@ -63,6 +63,7 @@ func TestPaces(t *testing.T) {
 		"no time, a delta":              {limits.follow(pace{1000, 1000, 200}, 1001, 1000), pace{1001, 1000, 240}},
 		"an earlier delta":              {limits.follow(pace{1000, 1000, 240}, 10, 1045), pace{10, 1045, 120}},
 		"a step at least":               {limits.follow(pace{1000, 1000, 1}, 1000, 1045), pace{1000, 1045, 1}},
+		"more than an int64 holds":      {limits.follow(pace{0, 1000, 240}, 1<<62, 1001), pace{1 << 62, 1001, 480}},
 		"half of the layout at the end": {limits.follow(pace{1000, 1000, limits.end - 1}, 1<<62, 1045), pace{1 << 62, 1045, limits.end / 2}},
 	} {
 		if tt.got != tt.want {
@@ -89,6 +90,7 @@ func TestLimits(t *testing.T) {
 		"a window below a second":    {100 * ms, LeaseConfig{Window: 300 * ms}, "A", 3, 12, 18, 1219},
 		"a lead":                     {time.Second, LeaseConfig{MaxLead: time.Hour}, "A", 1, 3600, 3660, 3781},
 		"a lead below two windows":   {time.Second, LeaseConfig{MaxLead: time.Second}, "A", 1, 1, 300, 421},
+		"a skew of a unit at most":   {time.Second, LeaseConfig{MaxSkew: 1}, "A", 1, 300, 360, 363},
 		"a skew of a part of a unit": {time.Minute, LeaseConfig{MaxSkew: time.Second}, "A", 1, 6, 8, 11},
 	} {
 		d := Domain{Layout: bitsalloc.Layout{DeltaBits: 40, WorkerBits: 5, SequenceBits: 5, Unit: tt.unit}, Epoch: bitsalloc.DefaultEpoch()}

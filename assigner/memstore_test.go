@@ -155,7 +155,10 @@ func (s *memStore) Expired(ctx context.Context, n int) ([]leasestore.Row, error)
 	return rows[:min(n, len(rows))], err
 }
 
-func (s *memStore) Swap(_ context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
+func (s *memStore) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
 	return s.changing("swap", func() bool {
 		found, exists := s.rows[next.WorkerID]
 		if exists != (old.Version != 0) || exists && !s.matches(found, old) {

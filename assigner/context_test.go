@@ -1,0 +1,106 @@
+package assigner
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/storecall"
+	"github.com/uidring/uidring/internal/test/testkit"
+)
+
+// A connected store keeps a connection for the operation of a context, as SQL stores do.
+type connected struct {
+	*memStore
+	open      int    // connections
+	impatient []bool // of each swap
+}
+
+func (s *connected) Close() error { s.open--; return nil }
+
+func (s *connected) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
+	s.open++
+	storecall.Keep(ctx, s, s)
+	return s.memStore.Expired(ctx, n)
+}
+
+func (s *connected) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Duration) (bool, error) {
+	s.impatient = append(s.impatient, storecall.IsImpatient(ctx))
+	return s.memStore.Swap(ctx, old, next, ttl)
+}
+
+// Other processes wait for the connection of a claim that waits for them.
+func TestClaimHoldsNoConnectionWhileItWaits(t *testing.T) {
+	s := &connected{memStore: newMemStore()}
+	s.onChange = func(what string, do func() bool) (bool, error) { return what != "swap" && do(), nil }
+	ctx, cancel := context.WithCancel(t.Context())
+	a := newLeaser(s, shortWindow)
+	pauses := 0
+	a.pause = func(context.Context, int) {
+		if pauses++; pauses == 3 {
+			cancel()
+		}
+		if s.open != 0 {
+			t.Errorf("pause %d: %d connections, want none", pauses, s.open)
+		}
+	}
+	if _, err := a.Assign(ctx, memDomain()); !errors.Is(err, context.Canceled) || pauses != 3 {
+		t.Errorf("%v after %d pauses, want 3 pauses until the context ends", err, pauses)
+	}
+}
+
+// A claim that has other rows to try does not wait for a row that another session has locked.
+func TestOnlyClaimsWithOtherRowsAreImpatient(t *testing.T) {
+	for want, open := range map[bool]func(leasestore.Store) Assigner{
+		true:  func(s leasestore.Store) Assigner { return Leased(s, shortWindow) },
+		false: func(s leasestore.Store) Assigner { return Fenced(s, Static(2), ownedBy("me")) },
+	} {
+		s := &connected{memStore: newMemStore()}
+		l, err := open(s).Assign(t.Context(), memDomain())
+		testkit.Must(t, err)
+		if len(s.impatient) != 1 || s.impatient[0] != want || !l.Grant().Reusable {
+			t.Errorf("impatient swaps %v, want %v; %+v, want it reusable", s.impatient, want, l.Grant())
+		}
+	}
+}
+
+// A claim that fails gives its row back although its context has ended.
+func TestClaimThatFailsFreesItsRowAfterItsContext(t *testing.T) {
+	s := newMemStore()
+	ctx, cancel := context.WithCancel(t.Context())
+	s.onRead = func(what string) error {
+		if what == "load-meta" && len(s.rows) > 0 {
+			cancel()
+		}
+		return ctx.Err()
+	}
+	if _, err := Leased(s, shortWindow).Assign(ctx, memDomain()); !errors.Is(err, context.Canceled) || len(s.rows) != 1 || !s.rows[0].Free() {
+		t.Errorf("%v with the rows %+v, want a free one", err, s.rows)
+	}
+}
+
+// Each new worker ID goes to another process, and the counter cannot be moved.
+func TestClaimEndsWhenTheCounterCannotBeMoved(t *testing.T) {
+	s := newMemStore()
+	s.onChange = func(what string, do func() bool) (bool, error) {
+		if what == "swap" {
+			return false, nil
+		}
+		if s.meta.Version > 0 {
+			return false, errStore
+		}
+		return do(), nil
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	a := newLeaser(s, shortWindow)
+	a.pause = func(_ context.Context, try int) {
+		if try > patience {
+			cancel()
+		}
+	}
+	if _, err := a.Assign(ctx, memDomain()); !errors.Is(err, errStore) {
+		t.Errorf("%v, want the error of the store", err)
+	}
+}
