@@ -104,3 +104,15 @@ func TestClaimEndsWhenTheCounterCannotBeMoved(t *testing.T) {
 		t.Errorf("%v, want the error of the store", err)
 	}
 }
+
+// The server of a renewal is a new one that has neither the row nor the namespace.
+func TestRenewalOnAnEmptyServerCreatesNothing(t *testing.T) {
+	s := newMemStore()
+	s.status.Identity = "A"
+	l, err := Leased(s, shortWindow).Assign(t.Context(), memDomain())
+	testkit.Must(t, err)
+	s.status.Identity, s.meta, s.rows = "B", leasestore.Meta{}, map[int64]leasestore.Row{}
+	if _, err := l.Renew(t.Context(), Use{Used: memStart, Want: memStart}); !errors.Is(err, leasestore.ErrRowMissing) || s.meta.Version != 0 {
+		t.Errorf("%v, with the meta row %+v, want ErrRowMissing and no meta row", err, s.meta)
+	}
+}

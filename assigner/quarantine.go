@@ -72,7 +72,7 @@ func (l *lease) recognise(ctx context.Context, v view) (string, error) {
 // row.
 func (c *claim) found(row leasestore.Row) int64 {
 	fence := max(row.Fence, c.meta.Fence)
-	if row.Version == 0 || row.Identity != term(c.meta) {
+	if row.Identity != term(c.meta) { // as of a new row, unless there is no quarantine
 		return max(fence, c.meta.Quarantine)
 	}
 	return fence
