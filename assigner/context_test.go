@@ -20,9 +20,18 @@ type connected struct {
 
 func (s *connected) Close() error { s.open--; return nil }
 
-func (s *connected) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
+func (s *connected) connect(ctx context.Context) {
 	s.open++
 	storecall.Keep(ctx, s, s)
+}
+
+func (s *connected) Status(ctx context.Context) (leasestore.Status, error) {
+	s.connect(ctx)
+	return s.memStore.Status(ctx)
+}
+
+func (s *connected) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
+	s.connect(ctx)
 	return s.memStore.Expired(ctx, n)
 }
 
@@ -49,6 +58,26 @@ func TestClaimHoldsNoConnectionWhileItWaits(t *testing.T) {
 	if _, err := a.Assign(ctx, memDomain()); !errors.Is(err, context.Canceled) || pauses != 3 {
 		t.Errorf("%v after %d pauses, want 3 pauses until the context ends", err, pauses)
 	}
+}
+
+// sourceFunc is a source of Fenced.
+type sourceFunc func() int64
+
+func (f sourceFunc) Assign(ctx context.Context, d Domain) (Lease, error) {
+	return Static(f()).Assign(ctx, d)
+}
+
+// The source of Fenced may need the only connection of a pool.
+func TestClaimHoldsNoConnectionWhileItAsksItsSource(t *testing.T) {
+	s := &connected{memStore: newMemStore()}
+	source := sourceFunc(func() int64 {
+		if s.open != 0 {
+			t.Errorf("%d connections, want none", s.open)
+		}
+		return 2
+	})
+	_, err := Fenced(s, source, ownedBy("me")).Assign(t.Context(), memDomain())
+	testkit.Must(t, err)
 }
 
 // A claim that has other rows to try does not wait for a row that another session has locked.
@@ -105,7 +134,7 @@ func TestClaimEndsWhenTheCounterCannotBeMoved(t *testing.T) {
 	}
 }
 
-// The server of a renewal is a new one that has neither the row nor the namespace.
+// A renewal meets a new server, which has neither the row nor the namespace.
 func TestRenewalOnAnEmptyServerCreatesNothing(t *testing.T) {
 	s := newMemStore()
 	s.status.Identity = "A"
