@@ -140,6 +140,9 @@ func TestRenewalOnAnEmptyServerCreatesNothing(t *testing.T) {
 	s.status.Identity = "A"
 	l, err := Leased(s, shortWindow).Assign(t.Context(), memDomain())
 	testkit.Must(t, err)
+	if owner := s.rows[0].Owner; owner == "" {
+		t.Error("the row has no owner, want host and process")
+	}
 	s.status.Identity, s.meta, s.rows = "B", leasestore.Meta{}, map[int64]leasestore.Row{}
 	if _, err := l.Renew(t.Context(), Use{Used: memStart, Want: memStart}); !errors.Is(err, leasestore.ErrRowMissing) || s.meta.Version != 0 {
 		t.Errorf("%v, with the meta row %+v, want ErrRowMissing and no meta row", err, s.meta)
