@@ -257,3 +257,42 @@ func TestQuarantineCoversEveryGrant(t *testing.T) {
 		}
 	}
 }
+
+// Each new worker ID goes to another process, and the counter cannot be moved.
+func TestClaimEndsWhenTheCounterCannotBeMoved(t *testing.T) {
+	s := newMemStore()
+	s.onChange = func(what string, do func() bool) (bool, error) {
+		if what == "swap" {
+			return false, nil
+		}
+		if s.meta.Version > 0 {
+			return false, errStore
+		}
+		return do(), nil
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	a := newLeaser(s, shortWindow)
+	a.pause = func(_ context.Context, try int) {
+		if try > patience {
+			cancel()
+		}
+	}
+	if _, err := a.Assign(ctx, memDomain()); !errors.Is(err, errStore) {
+		t.Errorf("%v, want the error of the store", err)
+	}
+}
+
+// A renewal meets a new server, which has neither the row nor the namespace.
+func TestRenewalOnAnEmptyServerCreatesNothing(t *testing.T) {
+	s := newMemStore()
+	s.status.Identity = "A"
+	l, err := Leased(s, shortWindow).Assign(t.Context(), memDomain())
+	testkit.Must(t, err)
+	if owner := s.rows[0].Owner; owner == "" {
+		t.Error("the row has no owner, want host and process")
+	}
+	s.status.Identity, s.meta, s.rows = "B", leasestore.Meta{}, map[int64]leasestore.Row{}
+	if _, err := l.Renew(t.Context(), Use{Used: memStart, Want: memStart}); !errors.Is(err, leasestore.ErrRowMissing) || s.meta.Version != 0 {
+		t.Errorf("%v, with the meta row %+v, want ErrRowMissing and no meta row", err, s.meta)
+	}
+}
