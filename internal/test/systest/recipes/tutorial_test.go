@@ -128,8 +128,9 @@ func TestTutorial(t *testing.T) {
 		switch sql, isSQL := strings.CutPrefix(c.line, `docker exec mysql mysql -uroot -proot -e "`); {
 		case isSQL:
 			db, err := sqlassigner.OpenMySQL(server.DSN() + "?multiStatements=true")
-			testkit.Close(t, db, err)
+			testkit.Must(t, err)
 			db.MustExec(strings.TrimSuffix(sql, `"`))
+			testkit.Must(t, db.Close()) // before the server stops, which breaks its connections
 		case c.line == "docker stop mysql":
 			server.Stop()
 		case c.line == "docker start mysql":
