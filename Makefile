@@ -55,8 +55,8 @@ chaos: ## processes, a server and faults for TIME, every ID counted, then the sa
 	cd internal/test/systest && go test ./chaos -count=1 -v -timeout 0 -run '^Test(Chaos|Days)$$' -chaos.for=$(or $(TIME),60s) -chaos.server=$(or $(SERVER),mariadb) $(CHAOS)
 	UIDRING_KILLS=$(or $(TIME),60s) go test ./assigner/sqlassigner -count=1 -v -timeout 0 -run '^TestSegments$$/MariaDB/^Kills'
 
-model: ## the models of the ring, the lanes, the fence and the horizon, checked exhaustively (needs spin and gcc)
-	docs/model/run.sh
+model: ## the models of the ring, the lanes, the fence and the horizon, checked exhaustively (needs spin and gcc); MODEL=-changed: only after a change
+	docs/model/run.sh $(MODEL)
 
 arch: ## the ring and the generators under other architectures, runtimes and Go versions; other systems built (needs qemu-user); ARCH=runtimes, emulators or systems is a part
 	.ci/arch $(ARCH)
