@@ -3,6 +3,8 @@ package generator_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"math"
 	"slices"
 	"testing"
@@ -55,6 +57,31 @@ func TestReserveReturnsZerosWithoutAnID(t *testing.T) {
 	}
 }
 
+// A caller without a context must not take the end of a store call for the end of its own.
+func TestDetachHidesContexts(t *testing.T) {
+	for _, hidden := range []error{context.Canceled, context.DeadlineExceeded} {
+		err := generator.Detach(fmt.Errorf("%w: %w", io.EOF, hidden))
+		if errors.Is(err, hidden) || !errors.Is(err, io.EOF) || err.Error() != "EOF: "+hidden.Error() {
+			t.Errorf("Detach returns %v, which is %v: %v, and io.EOF: %v", err, hidden, errors.Is(err, hidden), errors.Is(err, io.EOF))
+		}
+	}
+	if err := generator.Detach(io.EOF); err != io.EOF {
+		t.Errorf("Detach returns %v, want an error without a context unchanged", err)
+	}
+}
+
+func TestEndedNamesTheCause(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(io.EOF)
+	plain, end := context.WithCancel(t.Context())
+	end()
+	for want, ctx := range map[string]context.Context{"EOF (context canceled)": ctx, "context canceled": plain} {
+		if err := generator.Ended(ctx); err.Error() != want || !errors.Is(err, context.Canceled) {
+			t.Errorf("Ended returns %v, want %s", err, want)
+		}
+	}
+}
+
 // Goroutines that wait and wake use the channel of the Notifier at once.
 func TestNotifierIsUsedByManyGoroutines(t *testing.T) {
 	var n generator.Notifier
@@ -73,6 +100,17 @@ func TestPanicOfAUsersFuncIsLogged(t *testing.T) {
 	generator.Call(log.TextLogger(), "Trace.Padded", func() { panic("a mistake") })
 	if lines := log.Read(); len(lines) != 1 || lines[0] != `level=ERROR msg="panic in Trace.Padded" panic="a mistake" stack="(of a goroutine)"` {
 		t.Errorf("records %q, want one", lines)
+	}
+}
+
+// The values were computed outside of Go, with SplitMix64's constants.
+func TestScatterGoldenValues(t *testing.T) {
+	for first, want := range map[int64][2]int64{ // of 8 and of 13 bits
+		0: {0, 0}, 1 << 20: {63, 1026}, 5 << 20: {88, 1419}, 1<<62 - 1<<13: {40, 660}, 176636547297255424: {56, 913}, 0x0123456789abcdef: {73, 1186},
+	} {
+		if got := [2]int64{generator.Scatter(first, 8), generator.Scatter(first, 13)}; got != want {
+			t.Errorf("Scatter of %d: %d, want %d", first, got, want)
+		}
 	}
 }
 
