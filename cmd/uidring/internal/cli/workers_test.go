@@ -2,8 +2,6 @@ package cli
 
 import (
 	"net/http/httptest"
-	"net/url"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,7 +14,6 @@ import (
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/remoteassigner"
-	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
@@ -30,24 +27,13 @@ import (
 func sqlite(t *testing.T) string {
 	t.Helper()
 	clean(t)
-	url := (&url.URL{Scheme: "sqlite", Path: filepath.Join(testserver.DiskFolder(t), "data", "ids.db")}).String()
+	url := sqliteURL(t)
 	t.Setenv("UIDRING_STORE", url)
 	t.Setenv("UIDRING_NAMESPACE", "orders")
 	for _, made := range []string{"WORKER_NODE, WORKER_NODE_TOKEN, WORKER_NODE_PIN, WORKER_STICKY, WORKER_LEASE, WORKER_LEASE_META", "no table, since none is missing"} {
 		wants(t, "", []string{"schema", "sqlite", "leases", "nodes", "--apply"}, exitOK, url+": created "+made+"\n", "")
 	}
 	return url
-}
-
-func mariaDB(t *testing.T) string { return withRights(t, testserver.MariaDB(t), "ALL") }
-
-// withRights returns the URL of the database of a server, for a user with some rights.
-func withRights(t *testing.T, server *testserver.Server, rights string) string {
-	db, err := sqlassigner.OpenMySQL(server.DSN())
-	testkit.Close(t, db, err)
-	db.MustExecContext(t.Context(), "CREATE USER ids@'%' IDENTIFIED BY 'sesame'")
-	db.MustExecContext(t.Context(), "GRANT "+rights+" ON uidring.* TO ids@'%'")
-	return "mysql://ids:sesame@" + server.Addr() + "/uidring"
 }
 
 // generator starts a generator in the namespace orders.
@@ -255,7 +241,7 @@ orders     28/5/17/13@1s  2026-01-01T00:00:00Z  0           1          131071
 // A service whose user may not create tables names the way out.
 func TestServeNamesTheWayOutWithoutTheRightToCreate(t *testing.T) {
 	clean(t)
-	url := withRights(t, testserver.MariaDB(t), "SELECT, INSERT, UPDATE")
+	url := mariaDBURL(t, "SELECT, INSERT, UPDATE")
 	code, _, stderr := run(t, "", "serve", "--store", url, "--listen", "127.0.0.1:0")
 	if code != exitFailure || !strings.Contains(stderr, "run uidring schema mysql leases | mysql your_database; create-schema=false") || strings.Contains(stderr, "sesame") {
 		t.Errorf("exit code %d, %s", code, stderr)
