@@ -13,7 +13,6 @@ import (
 
 // The commands print the examples of docs/COMMAND.md. A line with … stands for any number of lines.
 func TestReferenceExamples(t *testing.T) {
-	clean(t)
 	text, err := os.ReadFile("../../../../docs/COMMAND.md")
 	testkit.Must(t, err)
 	examples := strings.Split(string(text), "```\n$ uidring ")[1:]
@@ -33,7 +32,6 @@ func TestReferenceExamples(t *testing.T) {
 
 // The flags that docs/SERVING.md names exist, and the help of serve explains all flags.
 func TestServingPageNamesFlags(t *testing.T) {
-	clean(t)
 	text, err := os.ReadFile("../../../../docs/SERVING.md")
 	testkit.Must(t, err)
 	flags := newServe(new(streams)).Flags()

@@ -87,7 +87,6 @@ type functionsOf struct {
 
 // create creates the functions of a layout.
 func (d *functionsOf) create(t *testing.T, flags ...string) {
-	clean(t)
 	d.sql = quietly(t, append([]string{"schema", d.kind, "--functions"}, flags...)...)
 	switch d.kind {
 	case "postgres":

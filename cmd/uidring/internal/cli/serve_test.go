@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -41,35 +40,5 @@ func TestDurationsInTheLogHaveAUnit(t *testing.T) {
 	f.logger(&log).Info("stopping", "drain", 90*time.Second)
 	if want := `"drain":"1m30s"`; !strings.Contains(log.String(), want) {
 		t.Errorf("%s, want %s in it", &log, want)
-	}
-}
-
-func TestServeRefusesMistakesAsUsage(t *testing.T) {
-	t.Setenv("UIDRING_STORE", "mysql://ids:geheim@db")
-	var log bytes.Buffer
-	code := Main([]string{"serve", "--listen=:0", "--burst=-1", "--tls-cert=a.pem", "--data=/ids", "--log-format=xml"}, strings.NewReader(""), io.Discard, &log)
-	if code != exitUsage {
-		t.Errorf("exit code %d, want %d", code, exitUsage)
-	}
-	text := log.String()
-	for _, want := range []string{"listen :0", "burst -1", "tls-cert", "database", "data and store, allowed: one of them", `log-format "xml"`} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is not in %s", want, text)
-		}
-	}
-	if strings.Count(text, "\n") != 1 || strings.Contains(text, "geheim") {
-		t.Errorf("want one line without the password, got %s", text)
-	}
-}
-
-func TestServeEndsAsUsageWhereTheStoreHasAnotherLayout(t *testing.T) {
-	url := sqlite(t)
-	generator(t, url, "holder", time.Minute)
-	code, _, stderr := run(t, "", "serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0")
-	if code != exitUsage || !strings.Contains(stderr, "layout mismatch") {
-		t.Errorf("exit code %d, want %d: %s", code, exitUsage, stderr)
-	}
-	if want := ` msg=settings listen=127.0.0.1:0 admin-listen=127.0.0.1:0 store="(not shown)" namespace=orders` + "\n"; !strings.Contains(stderr, want) {
-		t.Errorf("%s, want %s in it, without the URL, which may hold a password", stderr, want)
 	}
 }
