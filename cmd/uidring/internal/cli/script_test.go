@@ -43,7 +43,8 @@ func TestMain(m *testing.M) {
 //	holder a [LAYOUT]       takes a lease until the script ends; $a is an ID of it
 //	above $a $b             wants a to be larger than b; stdout is the output of the last command
 //
-// With -update, the test writes outputs that differ into the scripts.
+// The scripts test packages idtext, migrate, plan and storeurl, too. With -update, the test writes
+// outputs that differ into the scripts.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata",
