@@ -258,60 +258,6 @@ func TestBlankUntilTheFirstUse(t *testing.T) {
 	}
 }
 
-func TestOpenNamesTheAllowed(t *testing.T) {
-	const secret = "sesame"
-	authority := newPKI(t)
-	t.Setenv("KUBERNETES_SERVICE_HOST", "") // this process is no pod
-	for url, want := range map[string]string{
-		"":                                      "store: URL has no scheme, allowed: a URL that begins with sqlite:, mysql:, postgres:, ",
-		"oracle://ids:sesame@h/db":              `store: URL begins with "oracle:", allowed: a URL that begins with sqlite:, mysql:, `,
-		"ids:sesame@tcp(h:3306)/db":             "store: URL has an @ after the host",
-		"MySQL://ids:sesame@h":                  `store: mysql URL: path "", allowed: / and the name of a database`,
-		"://sesame":                             "cannot be read",
-		"mysql://ids:sesame#@h/db":              "write / ? # % @ in a user name or password as %2F %3F %23 %25 %40",
-		"mysql://ids:1?sesame@h/db":             "URL has an @ after the host",
-		"mysql://ids:x@h/db#sesame":             "URL has a part after #",
-		"mysql://h/db?cert=c.pem":               "only one of cert and key, allowed: both or neither",
-		"mysql://h/db?ca=" + os.DevNull:         "ca: no certificate in ",
-		"mysql://h/db?ca=missing.pem":           "no such file",
-		"postgres://h/db?password=sesame":       "parameter password, allowed: the password before the @",
-		"postgres://ids:sesame@h/db?sslmode=of": "failed to configure TLS (sslmode is invalid)",
-		"redis://:sesame@h/x":                   "redis URL: redis: invalid database number",
-		"redis://:sesame@h/0?read_only=true":    "redis: unexpected option: read_only",
-		"redis://h/0?ca=" + authority:           "ca, cert or key without TLS, allowed: with rediss://",
-		"redis://h,h2/0":                        "redis URL: several hosts, allowed: one",
-		"etcd://ids:sesame@h?tls=maybe":         `tls="maybe", allowed: true`,
-		"etcd://h?ttl=1&a=b":                    "parameters a, ttl, allowed: ca, cert, key, tls",
-		"etcd://h/orders":                       "etcd URL: a path, allowed: none",
-		"nats://ids:sesame@h/a/b":               `path "/a/b", allowed: / and the name of a bucket`,
-		"nats://ids:sesame@h/b?sync=1s":         `sync="1s", allowed: always`,
-		"nats://ids:sesame@h/b?replicas=0":      `replicas="0", allowed: 1 to 5`,
-		"dynamodb://ids:sesame@eu-central-1/t":  "a user, allowed: none; credentials come from the environment, ~/.aws",
-		"dynamodb://localhost:8000/t":           `region "localhost:8000", allowed: such as eu-central-1; the parameter endpoint`,
-		"kubernetes://ids:sesame@/ids":          "service account of the pod, or from kubectl proxy",
-		"kubernetes://10.0.0.1:8001/ids":        `host "10.0.0.1:8001", allowed: none in a pod, else the address of kubectl proxy`,
-		"kubernetes:///ids":                     "elsewhere run kubectl proxy, allowed: kubernetes://127.0.0.1:8001/namespace",
-		"https://ids:sesame@h":                  "a user, allowed: a token alone",
-		"https://:sesame@h?tls=true":            "parameters tls, allowed: ca, cert, key, addr",
-		"file:relative":                         "no folder, allowed: file:///folder",
-		"file://host/folder":                    "file URL has a host or parameters; write the path after three slashes",
-		"sqlite:":                               "no file, allowed:",
-	} {
-		s, err := storeurl.Open(url, "orders")
-		if err == nil {
-			t.Errorf("Open(%q): no error", url)
-			_ = s.Close()
-			continue
-		}
-		if text := err.Error(); !strings.Contains(text, want) || !strings.HasPrefix(text, "store: ") || strings.Contains(text, secret) {
-			t.Errorf("Open(%q) = %q, want %q in it", url, text, want)
-		}
-	}
-	if _, err := storeurl.Open("sqlite:ids.db", "a b"); err == nil || !strings.Contains(err.Error(), `"a b", allowed: 1 to 64`) {
-		t.Errorf("Open with namespace %q: %v", "a b", err)
-	}
-}
-
 func TestURLsAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../../../../docs/COMMAND.md")
 	testkit.Must(t, err)

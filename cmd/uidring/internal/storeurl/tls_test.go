@@ -88,6 +88,10 @@ func TestTLSOfNATS(t *testing.T) {
 func TestTLSFromTheFirstByte(t *testing.T) {
 	t.Parallel()
 	own, other := newPKI(t), newPKI(t)
+	const want = "ca, cert or key without TLS, allowed: with rediss://"
+	if _, err := storeurl.Open("redis://h/0?ca="+own, "orders"); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("redis with an authority: %v, want %s", err, want)
+	}
 	for _, tt := range []struct{ plain, secure string }{
 		{"redis://%s/0?max_retries=-1", "rediss://%s/0?max_retries=-1&"},
 		{"etcd://%s", "etcd://%s?tls=true&"},
