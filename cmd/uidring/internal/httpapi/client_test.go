@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"log/slog"
-	"math"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -11,29 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 )
-
-func TestSettingsReportAllMistakesAtOnce(t *testing.T) {
-	settings := Settings{AllowedHosts: []string{"http://ids"}, Rate: -1, Burst: -2}
-	want := `allowed-host "http://ids", allowed: names of hosts without scheme and port, or * for any
-rate -1, allowed: 0 (no limit) to 2147483647
-max-age 0s, allowed: 1s to 1m0s in whole seconds
-burst -2, allowed: 0 (the default), or more with a rate`
-	if err := settings.Check(); err == nil || err.Error() != want {
-		t.Errorf("Check:\n%v\nwant:\n%s", err, want)
-	}
-	for name, ok := range map[string]bool{"ids": true, "my_host-1.example.com": true, "*": true, "": false, "ids:80": false, "*.example.com": false, ".ids": false, "a b": false} {
-		settings := Settings{AllowedHosts: []string{"good", name}, MaxAge: time.Second}
-		if err := settings.Check(); (err == nil) != ok {
-			t.Errorf("%q: %v, want allowed: %v", name, err, ok)
-		}
-	}
-	for _, rate := range []float64{math.NaN(), math.Inf(1), math.MaxInt32 + 1} {
-		settings := Settings{Rate: rate, MaxAge: time.Second}
-		if settings.Check() == nil {
-			t.Errorf("rate %v is allowed", rate)
-		}
-	}
-}
 
 func TestTokensAreRequiredWhereTheyMatter(t *testing.T) {
 	tokens := newTokens(t, "alice "+alice+"\nbob "+bob)
