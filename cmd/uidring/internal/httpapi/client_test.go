@@ -11,59 +11,8 @@ import (
 	"time"
 )
 
-func TestTokensAreRequiredWhereTheyMatter(t *testing.T) {
-	tokens := newTokens(t, "alice "+alice+"\nbob "+bob)
-	s := newServer(t, Config{Tokens: func() Tokens { return tokens }})
-	for _, path := range []string{"/healthz", "/readyz", "/openapi.json", "/", "/assets/a"} {
-		if w := call(s, path); w.Code != 200 {
-			t.Errorf("%s without a token: %d, want 200", path, w.Code)
-		}
-	}
-	const missing, wrong = `Bearer realm="uidring"`, `Bearer realm="uidring", error="invalid_token"`
-	for _, path := range []string{"/v1/id", "/v1/ids?n=2", "/v1/parse/22079567884713991", "/metrics", "/events"} {
-		for authorization, want := range map[string]string{
-			"Bearer " + alice: "", "bearer  " + bob: "", "": missing, alice: wrong, "Bearer ": wrong, "Basic " + alice: wrong,
-			"Bearer " + alice + "x": wrong, "Bearer " + alice[1:]: wrong, "Bearer " + bob + ",": wrong,
-		} {
-			w := call(s, path, "Authorization", authorization)
-			if got := w.Header().Get("WWW-Authenticate"); got != want || (w.Code == 401) != (want != "") {
-				t.Errorf("%s with %q: %d, WWW-Authenticate %q; want %q", path, authorization, w.Code, got, want)
-			}
-		}
-	}
-}
-
-func TestRateCountsIDs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, Config{Settings: Settings{Rate: 100, Burst: 1000}})
-		step := func(path string, status int, retry string) {
-			t.Helper()
-			if w := call(s, path); w.Code != status || w.Header().Get("Retry-After") != retry {
-				t.Errorf("%s: %d, Retry-After %q; want %d, %q: %s", path, w.Code, w.Header().Get("Retry-After"), status, retry, w.Body)
-			}
-		}
-		step("/v1/ids?n=990", 200, "") // 10 left of the burst
-		step("/v1/ids?n=11", 429, "1")
-		step("/v1/ids?n=8", 200, "")
-		step("/v1/id", 200, "")
-		step("/v1/parse/22079567884713991", 200, "")
-		step("/v1/parse/x", 400, "")
-		step("/v1/id", 429, "1")
-		step("/v1/parse/22079567884713991", 429, "1")
-		step("/v1/parse/x", 400, "")
-		step("/v1/ids?n=1000", 429, "10")
-		step("/healthz", 200, "")
-		time.Sleep(10 * time.Millisecond) // of the bubble: one ID more
-		step("/v1/ids?n=2", 429, "1")
-		step("/v1/id", 200, "")
-		time.Sleep(time.Hour) // no more than the burst
-		step("/v1/ids?n=1001", 400, "")
-		step("/v1/ids?n=1000", 200, "")
-		if w := call(s, "/v1/ids?n=233"); !strings.Contains(w.Body.String(), `"233 may be drawn after 2.33s; allowed are 100 a second."`) {
-			t.Errorf("%s; want when the IDs may be drawn", w.Body)
-		}
-	})
-	// Without a burst of its own, a rate admits the IDs of a second.
+// Without a burst of its own, a rate admits the IDs of a second.
+func TestBatchOfARate(t *testing.T) {
 	for rate, want := range map[float64]int{0: 100_000, 100: 100, 0.001: 1, 2.5: 3, 1e6: 100_000} {
 		if s := newServer(t, Config{Settings: Settings{Rate: rate}}); s.batch != want {
 			t.Errorf("rate %v: batches of %d, want %d", rate, s.batch, want)

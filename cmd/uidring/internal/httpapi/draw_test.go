@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"math"
 	"net/http/httptest"
 	"slices"
@@ -16,115 +15,8 @@ import (
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/test/testgen"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
-
-func TestDrawWritesIDsAsAsked(t *testing.T) {
-	s := newServer(t, Config{Settings: Settings{MaxAge: 5 * time.Second}, Segments: begunSegments(t)})
-	for _, row := range []struct {
-		path, accept, contentType string
-		body                      func(a, b uidring.ID) string
-	}{
-		{"/v1/id", "", "application/json", func(a, _ uidring.ID) string { return `{"id":"` + a.String() + "\"}\n" }},
-		{"/v1/id", "text/plain", "text/plain; charset=utf-8", func(a, _ uidring.ID) string { return a.String() + "\n" }},
-		{"/v1/ids?n=1", "", "application/json", func(a, _ uidring.ID) string { return `{"ids":["` + a.String() + "\"]}\n" }},
-		{"/v1/ids?n=2", "", "application/json", func(a, b uidring.ID) string { return `{"ids":["` + a.String() + `","` + b.String() + "\"]}\n" }},
-		{"/v1/ids?n=2", "text/plain", "text/plain; charset=utf-8", func(a, b uidring.ID) string { return a.String() + "\n" + b.String() + "\n" }},
-		{"/v1/ids?n=2&form=ranges", "", "application/json", func(a, _ uidring.ID) string {
-			return fmt.Sprintf("{\"ranges\":[{\"first\":\"%d\",\"count\":2}]}\n", a)
-		}},
-		{"/v1/ids?n=2&form=ranges", "text/plain", "text/plain; charset=utf-8", func(a, _ uidring.ID) string { return a.String() + " 2\n" }},
-	} {
-		for _, method := range []string{"GET", "POST"} {
-			before := uidring.ID(last(t, s))
-			w := ask(s, method, "example.com", row.path, "Accept", row.accept)
-			if want := row.body(before+1, before+2); w.Code != 200 || w.Body.String() != want || w.Header().Get("Content-Type") != row.contentType {
-				t.Errorf("%s %s as %q: %d, %s, %q; want 200, %s, %q", method, row.path, row.accept, w.Code, w.Header().Get("Content-Type"), w.Body, row.contentType, want)
-			}
-			if age := w.Header()["Uidring-Max-Age"]; !slices.Equal(age, []string{"5"}) {
-				t.Errorf("%s %s: Uidring-Max-Age %q, want 5", method, row.path, age)
-			}
-			if got, want := w.Header().Get("Uidring-Stream"), fmt.Sprint("0-", s.cfg.Generator.WorkerID()); got != want {
-				t.Errorf("%s %s: Uidring-Stream %q, want %s", method, row.path, got, want)
-			}
-		}
-	}
-	for _, path := range []string{"/v1/ids", "/v1/parse/1", ordersPath} { // answers without IDs of the generator
-		if age := call(s, path).Header()["Uidring-Max-Age"]; age != nil {
-			t.Errorf("%s: Uidring-Max-Age %q, want none", path, age)
-		}
-	}
-	ofSegment := func(s *Server) string { return call(s, ordersPath).Header().Get("Uidring-Stream") }
-	other := newServer(t, Config{Segments: begunSegments(t)})
-	if a, b, c := ofSegment(s), ofSegment(s), ofSegment(other); a == "" || a != b || a == c {
-		t.Errorf("Uidring-Stream %q and %q of the segments of a server, %q of another one, want one for each server", a, b, c)
-	}
-}
-
-func TestMethodsOfEachRoute(t *testing.T) {
-	s := newServer(t, Config{})
-	for _, path := range allPaths {
-		allow, methods := "GET, HEAD", []string{"POST", "PUT", "OPTIONS", "BREW"}
-		if strings.HasPrefix(path, "/v1/id") {
-			allow, methods = "GET, POST", []string{"HEAD", "PUT", "OPTIONS", "BREW"}
-		}
-		for _, method := range methods {
-			w := ask(s, method, "example.com", path)
-			if wantProblem(t, w, "method-not-allowed", method+" "+path); w.Header().Get("Allow") != allow {
-				t.Errorf("%s %s: Allow %q; want %q", method, path, w.Header().Get("Allow"), allow)
-			}
-		}
-	}
-}
-
-func TestWrongRequests(t *testing.T) {
-	s := newServer(t, Config{Settings: Settings{Rate: math.MaxInt32, Burst: 50}})
-	before := last(t, s)
-	const noPath, digits = `There is nothing under this path; see /openapi.json.`, `allowed: decimal digits without sign or leading zero.`
-	for _, row := range []struct{ path, accept, name, detail string }{
-		{"/v1/ids", "", "bad-request", `Parameter n is "", allowed: 1 to 50.`},
-		{"/v1/ids?n=0", "", "bad-request", `Parameter n is "0", allowed: 1 to 50.`},
-		{"/v1/ids?n=51", "", "bad-request", `Parameter n is "51", allowed: 1 to 50.`},
-		{"/v1/ids?n=%2B5", "", "bad-request", `Parameter n is "+5", allowed: 1 to 50.`},
-		{"/v1/ids?n=05", "", "bad-request", `Parameter n is "05", allowed: 1 to 50.`},
-		{"/v1/ids?n=" + strings.Repeat("7", 100), "", "bad-request", `Parameter n is "` + strings.Repeat("7", 64) + `…", allowed: 1 to 50.`},
-		{"/v1/ids?n=1&n=2", "", "bad-request", `Parameter n is given 2 times, allowed: once.`},
-		{"/v1/ids?n=1&count=2", "", "bad-request", `The query has the unknown parameter "count", allowed: n, form.`},
-		{"/v1/ids?n=1;form=ranges", "", "bad-request", `The query of the URL cannot be parsed: invalid semicolon separator in query.`},
-		{"/v1/id?n=1&x=2&x=3", "", "bad-request", `The query has the unknown parameter "n", allowed: none. The query has the unknown parameter "x", allowed: none.`},
-		{"/v1/ids?n=1&form=Ranges", "", "bad-request", `Parameter form is "Ranges", allowed: ranges, with n.`},
-		{"/v1/parse/1?form=base62", "", "bad-request", `The query has the unknown parameter "form", allowed: none.`},
-		{"/x", "", "not-found", noPath},
-		{"/assets/../../x", "", "not-found", noPath},
-		{"//v1/id", "", "not-found", noPath},
-		{"/v1/parse/../id", "", "invalid-id", `malformed ID: decimal "../id": character "." at offset 0, ` + digits},
-		{"/v1/parse/", "", "invalid-id", `malformed ID: decimal "": no digits, ` + digits},
-		{"/v1/parse/0", "", "invalid-id", "0 is not an ID of this server's layout."},
-		{"/v1/parse/%3Cscript%3E1%3C%2Fs%3E", "", "invalid-id", `malformed ID: decimal "<script>1</s>": character "<" at offset 0, ` + digits},
-	} {
-		if p := wantProblem(t, call(s, row.path, "Accept", row.accept), row.name, row.path); p.Detail != row.detail {
-			t.Errorf("%s: %q; want %q", row.path, p.Detail, row.detail)
-		}
-	}
-	if after := last(t, s); after != before+1 {
-		t.Errorf("%d IDs were drawn, want 0", after-before-1)
-	}
-}
-
-func TestParseTakesAnIDApart(t *testing.T) {
-	epoch := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
-	s := newServer(t, Config{Generator: newGenerator(t, cached.Config{Epoch: epoch, DatacenterID: 2})})
-	alloc := testgen.Allocator(t, bitsalloc.Default(), epoch)
-	number, err := alloc.Allocate(86_400, 2, 42, 7)
-	testkit.Must(t, err)
-	id := uidring.ID(number)
-	want := fmt.Sprintf(`{"id":"%d","base32":"%s","base62":"%s","delta":86400,"datacenter":2,"worker":42,"sequence":7,"time":"2026-01-02T00:00:00Z"}`+"\n",
-		id, id.Base32(), id.Base62())
-	if w := call(s, "/v1/parse/"+id.String()); w.Code != 200 || w.Body.String() != want || w.Header().Get("Content-Type") != "application/json" {
-		t.Errorf("%d, %s; want %s", w.Code, w.Body, want)
-	}
-}
 
 // The sizes pass the bounds of blocks, of the ring and of chunks.
 func TestDrawInBatchesOfAllSizes(t *testing.T) {

@@ -47,30 +47,6 @@ func usedUp(t *testing.T) string {
 	return dir
 }
 
-func TestSegmentDraws(t *testing.T) {
-	s := newServer(t, Config{Segments: begunSegments(t)})
-	for _, row := range []struct{ method, query, accept, body string }{
-		{"GET", "", "", `{"id":"2"}` + "\n"},
-		{"POST", "?n=3", "", `{"ids":["3","4","5"]}` + "\n"},
-		{"GET", "?n=100&form=ranges", "text/plain", "6 100\n"},
-		{"GET", "", "", `{"id":"106"}` + "\n"},
-	} {
-		if w := ask(s, row.method, "example.com", ordersPath+row.query, "Accept", row.accept); w.Code != 200 || w.Body.String() != row.body {
-			t.Errorf("%s %s as %q: %d, %q; want 200, %q", row.method, row.query, row.accept, w.Code, w.Body, row.body)
-		}
-	}
-	call(s, segmentsPath+"a")
-	testkit.Until(t, "the second range", func() bool { return s.cfg.Segments.All()[0].Stats().Remaining == 1894 })
-	wantMetrics(t, s,
-		`uidring_http_requests_total{code="200",route="/v1/segments/{name}"} 4`,
-		`uidring_http_requests_total{code="404",route="/v1/segments/{name}"} 1`,
-		`uidring_segment_issued_ids_total{segment="orders"} 106`,
-		`uidring_segment_issued_ids_total{segment="unused"} 0`,
-		`uidring_segment_remaining_ids{segment="orders"} 1894`,
-		`uidring_segment_failed_sources{segment="orders"} 0`,
-	)
-}
-
 // The token and the rate are common to all routes.
 func TestSegmentRefusesWrongRequests(t *testing.T) {
 	tokens := newTokens(t, "alice "+alice)
