@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,9 +15,6 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/generator"
-	"github.com/uidring/uidring/internal/keeper"
-	"github.com/uidring/uidring/internal/storecall"
-	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A renewal comes before the lease expires, and before the clock is half way to the limit.
@@ -140,114 +136,36 @@ func TestRenewalIsRetriedInAnOutage(t *testing.T) {
 	})
 }
 
-// Operators search and alert for levels, messages and keys; docs/OPERATIONS.md lists them.
-func TestLogRecords(t *testing.T) {
+// A generator that repeats a refused request, as soon as the Keeper has reported the refusal, leads
+// to calls with growing pauses, and a request that the store grants ends them.
+func TestRefusedRequestThatIsRepeatedWaits(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
-		var log testkit.Recorder
-		s := r.settings()
-		s.Logger, s.Trace = log.TextLogger(), keeper.Trace{LeaseKept: func(assigner.LeaseInfo) { panic("a mistake") }}
-		r.first = 1
-		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
-			if n == 1 {
-				return assigner.Grant{}, generator.Passing{Err: fmt.Errorf("%w: the store is another one", assigner.ErrQuarantined), After: 40 * time.Second}
-			}
-			return r.fresh(n), nil
-		}
-		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
-			switch r.store.Renewals.Load() {
-			case 1, 2, 3:
-				return errors.New("connection refused")
-			case 5:
-				return fmt.Errorf("%w: taken over by \"b\"", assigner.ErrWorkerRowLost)
+		fence(r)
+		const year = 365 * 24 * 3600
+		r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
+			if want < year {
+				g.Last = max(g.Last, want)
 			}
 			return nil
 		}
-		answer := errors.New("connection refused")
-		r.release = func(context.Context, int64) error { return answer }
-		r.openWith(t, s)
-		time.Sleep(3 * time.Minute)
-		const aYearLeft = 1<<28 - 365*24*60*60
-		r.used.Store(aYearLeft)
-		time.Sleep(2 * time.Minute)
-		r.used.Store(0)
-		r.Invalidate()
-		synctest.Wait()
-		r.used.Store(aYearLeft + 1)
-		time.Sleep(time.Minute)
-		r.used.Store(0)
-		_ = r.Close()
-		answer = nil
-		r.openWith(t, s)
-		_ = r.Close()
-		records := log.Read()
-		for i := range records { // the pauses are random
-			records[i] = regexp.MustCompile(`ahead=\d+h\d+m0s`).ReplaceAllString(records[i], "ahead=(hours)")
+		r.open(t)
+		for range 1000 { // a generator that waits for the refused delta
+			changed := r.Changed()
+			r.Extend(year)
+			<-changed
 		}
-		same(t, records, strings.Split(`level=INFO msg="worker ID assigned" library=uidring worker=1 datacenter=0 guarantee=fresh layout=28/0/30/5@1s ends=2034-07-04
-level=WARN msg="worker ID: call to the store failed" worker=1 error="connection refused" last_answer=2000-01-01T00:00:00Z
-level=INFO msg="worker ID: the store answers again" worker=1
-level=ERROR msg="panic in Trace.LeaseKept" panic="a mistake" stack="(of a goroutine)"
-level=ERROR msg="worker ID lost" worker=1 error="assigner: worker row lost: taken over by \"b\""
-level=WARN msg="waiting for a worker ID" retry=40s error="assigner: worker ID in quarantine: the store is another one"
-level=ERROR msg="worker ID: callers get no IDs" worker=1 calls="Next returns ErrLeaseExhausted, NextContext waits" remedy="bring the store back; do not restart processes, since a start needs the store" error="assigner: worker ID in quarantine: the store is another one"
-level=INFO msg="worker ID assigned" library=uidring worker=3 datacenter=0 guarantee=fresh layout=28/0/30/5@1s ends=2034-07-04
-level=WARN msg="ID time runs ahead of the clock" ahead=(hours) layout=28/0/30/5@1s remedy="a layout with more sequence bits, or MaxAhead to bound it"
-level=INFO msg="worker ID invalidated" worker=3
-level=INFO msg="worker ID assigned" library=uidring worker=4 datacenter=0 guarantee=fresh layout=28/0/30/5@1s ends=2034-07-04
-level=WARN msg="the delta field is used up within a year" expires=2034-07-04T21:24:16.000Z layout=28/0/30/5@1s
-level=WARN msg="worker ID not released" worker=4 error="connection refused"
-level=INFO msg="worker ID assigned" library=uidring worker=5 datacenter=0 guarantee=fresh layout=28/0/30/5@1s ends=2034-07-04
-level=INFO msg="worker ID released" worker=5`, "\n")...)
+		if took := time.Since(r.start); took < time.Hour || took > 3*time.Hour {
+			t.Errorf("1,000 requests took %v, want 5 to 10 s each", took)
+		}
+		r.Extend(year) // waits for the end of the pause, and ends with the lease
+		r.Invalidate()
+		synctest.Wait() // the pause does not delay the next lease
+		r.Extend(150)
+		synctest.Wait()
+		if h := r.Current(); h.Generation != 2 || h.Last != 150 {
+			t.Errorf("Current = %+v, want the second lease up to 150", h)
+		}
 	})
-}
-
-// Both the present reading of the clock and the reading carried on must say that ID time is ahead.
-func TestStepOfTheClockIsNoLead(t *testing.T) {
-	for by, ahead := range map[time.Duration]int64{-time.Hour: 0, time.Hour: 3600} {
-		bubble(t, func(t *testing.T, r *rig) {
-			s := r.settings()
-			clock, step := s.Now, time.Duration(0)
-			s.Now = func() time.Time { return clock().Add(step) }
-			r.openWith(t, s)
-			step = by
-			r.ahead.Store(ahead)
-			time.Sleep(time.Minute)
-			if log := warnings(r); log != nil {
-				t.Errorf("after a step of %v: %q", by, log)
-			}
-		})
-	}
-}
-
-// A worker ID that begins more than 3 s and three units ahead of the clock is logged, with the
-// effect on callers.
-func TestStartAheadOfTheClockIsLogged(t *testing.T) {
-	for _, row := range []struct {
-		unit        time.Duration
-		first, most int64 // of the grant, and MaxAhead
-		want        string
-	}{
-		{time.Second, 3, 0, ""},
-		{time.Second, 4, 4, `ahead=4s until=2026-01-01T00:00:04Z calls="IDs have a time that is so far ahead of the clock"`},
-		{time.Second, 4, 3, `ahead=4s until=2026-01-01T00:00:04Z calls="Next returns an error until then, NextContext waits"`},
-		{time.Minute, 3, 0, ""},
-		{time.Millisecond, 3000, 0, ""},
-		{time.Millisecond, 3001, 3001, "ahead=3.001s "},
-	} {
-		bubble(t, func(t *testing.T, r *rig) {
-			var log testkit.Recorder
-			s := r.settings()
-			s.Logger, s.Layout.Unit, s.MaxAhead = log.TextLogger(), row.unit, row.most
-			r.assign = func(context.Context, int) (assigner.Grant, error) {
-				return assigner.Grant{WorkerID: r.first, First: row.first, Last: 10_000, Guarantee: assigner.GuaranteeFenced}, nil
-			}
-			r.openWith(t, s)
-			lines := strings.Join(log.Read()[1:], "\n")
-			if logged := strings.Contains(lines, "worker ID begins ahead of the clock"); logged != (row.want != "") || !strings.Contains(lines, row.want) {
-				t.Errorf("%+v: %q", row, lines)
-			}
-		})
-	}
 }
 
 // A handler that writes JSON gets words, too.
@@ -269,65 +187,4 @@ func TestRecordsHaveWordsInJSON(t *testing.T) {
 			}
 		}
 	})
-}
-
-// The records of an outage: how long the grant lasts, that callers get no IDs, and the end. Callers
-// that get no IDs while the store answers, as in a burst, are not logged.
-func TestOutageIsLogged(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		var log testkit.Recorder
-		s := r.settings()
-		s.Logger, s.Trace = log.TextLogger(), keeper.Trace{}
-		fence(r)
-		var down atomic.Bool
-		r.renew = func(_ context.Context, g *assigner.Grant, _, _ int64) error {
-			if down.Load() {
-				return errors.New("connection refused")
-			}
-			g.Last = int64(time.Since(r.start)/time.Second) + 100
-			return nil
-		}
-		r.first = 1
-		r.openWith(t, s)
-		r.ahead.Store(r.Current().Last + 1)
-		time.Sleep(30 * time.Second)
-		down.Store(true)
-		r.ahead.Store(60)
-		log.Read()
-		time.Sleep(40 * time.Second)
-		same(t, log.Read(), `level=WARN msg="worker ID: call to the store failed" worker=1 error="connection refused" last_answer=2000-01-01T00:00:00Z ids_for=30s ids_until=2000-01-01T00:01:15Z`)
-		r.ahead.Store(r.Current().Last)
-		time.Sleep(time.Minute)
-		down.Store(false)
-		time.Sleep(10 * time.Second)
-		same(t, log.Read(), strings.Split(`level=ERROR msg="worker ID: callers get no IDs" worker=1 calls="Next returns ErrLeaseExhausted, NextContext waits" remedy="bring the store back; do not restart processes, since a start needs the store" error="connection refused"
-level=INFO msg="worker ID: the store answers again" worker=1`, "\n")...)
-		down.Store(true) // again
-		r.ahead.Store(r.Current().Last)
-		time.Sleep(time.Minute)
-		if lines := log.Read(); len(lines) != 2 || !strings.HasPrefix(lines[1], `level=ERROR msg="worker ID: callers get no IDs"`) {
-			t.Errorf("records of a second outage: %q", lines)
-		}
-	})
-}
-
-// A start without an answer names the reason after a second, if the store has told one.
-func TestSlowStartIsLogged(t *testing.T) {
-	for name, failure := range map[string]error{"the store has not answered yet": nil, "connection refused": errors.New("connection refused")} {
-		bubble(t, func(t *testing.T, r *rig) {
-			var log testkit.Recorder
-			s := r.settings()
-			s.Logger, s.Trace = log.TextLogger(), keeper.Trace{}
-			s.AssignTimeout = 1400 * time.Millisecond // a lease that comes later counts, too
-			r.assign = func(ctx context.Context, n int) (assigner.Grant, error) {
-				if failure != nil {
-					storecall.Failed(ctx, failure)
-				}
-				time.Sleep(1500 * time.Millisecond)
-				same(t, log.Read(), fmt.Sprintf("level=WARN msg=\"waiting for a worker ID\" error=%q", name))
-				return r.fresh(n), nil
-			}
-			r.openWith(t, s)
-		})
-	}
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// lastWorker gives the grants of each test worker IDs of their own.
+// lastWorker gives the grants of each test worker IDs of their own, which have nine digits and
+// begin with 1.
 var lastWorker atomic.Int64
 
 // A rig is a keeper with a store that answers as a test decides, and a record of all events. The
@@ -35,12 +36,11 @@ type rig struct {
 	ahead   atomic.Int64 // the position, if it is ahead of used
 	timeout time.Duration
 	first   int64 // worker ID of the first grant
-	strict  bool  // AllowReuse is not set
 	start   time.Time
 }
 
 func newRig() *rig {
-	r := &rig{timeout: 10 * time.Second, first: lastWorker.Add(1000), start: time.Now()}
+	r := &rig{timeout: 10 * time.Second, first: 100_000_000 + lastWorker.Add(1000), start: time.Now()}
 	r.Since = r.start
 	r.assign = func(_ context.Context, nth int) (assigner.Grant, error) { return r.fresh(nth), nil }
 	r.store.OnAssign = func(ctx context.Context, nth int, _ assigner.Domain) (assigner.Grant, error) {
@@ -88,7 +88,7 @@ func (r *rig) settings() keeper.Settings {
 			LeaseKept:     func(i assigner.LeaseInfo) { note("kept %d", i.Grant.WorkerID-r.first) },
 		},
 		Package:    "keeper",
-		AllowReuse: !r.strict,
+		AllowReuse: true,
 	}
 }
 
@@ -153,12 +153,14 @@ func same(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// renewSlowly makes each renewal take a second.
-func renewSlowly(r *rig) {
-	renew := r.renew
-	r.renew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
-		time.Sleep(time.Second)
-		return renew(ctx, g, used, want)
+// fence makes the store grant the deltas 1 to 100, and raise the limit on request.
+func fence(r *rig) {
+	r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
+		return assigner.Grant{WorkerID: r.first + int64(n), First: 1, Last: 100, Guarantee: assigner.GuaranteeFenced}, nil
+	}
+	r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
+		g.Last = max(g.Last, want)
+		return nil
 	}
 }
 
