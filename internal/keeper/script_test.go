@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -49,7 +49,7 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //
 // These commands drive the Keeper:
 //
-//	open 25s timeout=1s unit=1ms maxahead=3 panics    within 25s; with these settings
+//	open within=25s timeout=1s unit=1ms maxahead=3 panics
 //	close, invalidate, extend 120
 //	sleep 30s
 //	clock +1h                         moves the clock of the user
@@ -72,13 +72,11 @@ type script struct {
 	logging bool         // whether records are shown with keys and values
 	off     atomic.Int64 // nanoseconds that the user's clock is ahead
 	shown   string       // the state as last seen
-
-	mu      sync.Mutex
-	answers map[string][]string
+	answers testkit.Answers
 }
 
 func newScript(t *testing.T, r *rig) *script {
-	w := &script{rig: r, t: t, answers: make(map[string][]string)}
+	w := &script{rig: r, t: t}
 	r.Since = time.Time{}
 	r.assign = func(ctx context.Context, nth int) (assigner.Grant, error) {
 		w.Note("assign")
@@ -95,21 +93,14 @@ func newScript(t *testing.T, r *rig) *script {
 
 // answer runs the next answer of an operation.
 func (w *script) answer(ctx context.Context, operation string, g *assigner.Grant, want int64) (err error) {
-	w.mu.Lock()
-	next := ""
-	if answers := w.answers[operation]; len(answers) > 0 {
-		next = answers[0]
-		w.answers[operation] = answers[min(1, len(answers)-1):]
-	}
-	w.mu.Unlock()
-	for text := range strings.SplitSeq(next, ";") {
-		switch c := (command{w, strings.Fields(text)}); c.arg(0) {
+	for _, words := range w.answers.Next(operation) {
+		switch c := (command{w, words}); c.Arg(0) {
 		case "fenced":
-			g.First, g.Last, g.Guarantee = c.number(1), c.number(2), assigner.GuaranteeFenced
+			g.First, g.Last, g.Guarantee = c.Number(1), c.Number(2), assigner.GuaranteeFenced
 		case "reusable":
-			g.First, g.Guarantee, g.Reusable = c.number(1), 0, true
+			g.First, g.Guarantee, g.Reusable = c.Number(1), 0, true
 		case "to":
-			g.Last = c.number(1)
+			g.Last = c.Number(1)
 		case "raise":
 			g.Last = max(g.Last, want)
 		case "other":
@@ -129,7 +120,7 @@ func (w *script) answer(ctx context.Context, operation string, g *assigner.Grant
 }
 
 // step makes a command, and prints the events until all goroutines wait again.
-func (w *script) step(words []string) {
+func (w *script) step(words testkit.Words) {
 	var changed <-chan struct{}
 	if w.Keeper != nil {
 		changed = w.Changed()
@@ -157,32 +148,21 @@ var (
 )
 
 // print adds a line to the answer of a command.
-func (w *script) print(format string, args ...any) {
-	w.Print("  %s", worker.ReplaceAllStringFunc(fmt.Sprintf(format, args...), func(id string) string {
-		n, _ := strconv.ParseInt(id, 10, 64)
-		return fmt.Sprint(n - w.first)
-	}))
-}
+func (w *script) print(format string, args ...any) { w.Note(format, args...); w.events() }
 
-// events prints the events since the last call, each once.
+// events prints the events since the last call.
 func (w *script) events() {
-	lines, times := w.Read(), make(map[string]int)
+	lines := w.Read()
 	for i, line := range lines {
 		if !w.logging {
-			lines[i] = record.ReplaceAllString(line, "$1 $2$3")
+			line = record.ReplaceAllString(line, "$1 $2$3")
 		}
-		times[lines[i]]++
+		lines[i] = worker.ReplaceAllStringFunc(line, func(id string) string {
+			n, _ := strconv.ParseInt(id, 10, 64)
+			return fmt.Sprint(n - w.first)
+		})
 	}
-	for _, line := range lines {
-		switch times[line] {
-		case 0:
-		case 1:
-			w.print("%s", line)
-		default:
-			w.print("%s …", line)
-		}
-		times[line] = 0
-	}
+	w.Events(lines)
 }
 
 // state describes the state, as Current and Latest return it.
@@ -214,25 +194,7 @@ func (w *script) state() string {
 // A command is a line of a script, or a part of an answer.
 type command struct {
 	*script
-	words []string
-}
-
-func (c command) arg(i int) string { return append(c.words, "", "", "")[i] }
-
-func (c command) number(i int) int64 {
-	n, err := strconv.ParseInt(c.arg(i), 10, 64)
-	if err != nil {
-		c.t.Errorf("%q: %v", c.words, err)
-	}
-	return n
-}
-
-func (c command) duration(i int) time.Duration {
-	d, err := time.ParseDuration(c.arg(i))
-	if err != nil {
-		c.t.Errorf("%q: %v", c.words, err)
-	}
-	return d
+	testkit.Words
 }
 
 // failures are the errors that do not pass.
@@ -246,55 +208,48 @@ var failures = map[string]error{
 
 // failure returns the error that a command names. One with a time passes after it.
 func (c command) failure() error {
-	switch c.arg(1) {
+	switch c.Arg(1) {
 	case "exhausted":
-		return generator.Passing{Err: assigner.ErrWorkersExhausted, After: c.duration(2)}
+		return generator.Passing{Err: assigner.ErrWorkersExhausted, After: c.Duration(2)}
 	case "quarantined":
-		return generator.Passing{Err: fmt.Errorf("%w: the store is another one", assigner.ErrQuarantined), After: c.duration(2)}
+		return generator.Passing{Err: fmt.Errorf("%w: the store is another one", assigner.ErrQuarantined), After: c.Duration(2)}
 	}
-	err := failures[c.arg(1)]
+	err := failures[c.Arg(1)]
 	if err == nil {
-		c.t.Errorf("%q: unknown error", c.words)
+		c.t.Errorf("%q: unknown error", c.Words)
 	}
 	return err
 }
 
 // prepare makes a command that prepares a step. It returns false for another one.
 func (c command) prepare() bool {
-	switch c.arg(0) {
+	switch c.Arg(0) {
 	case "holder":
-		c.on("assign", c.words[1:])
+		c.answers.Set("assign", c.Words[1:])
 		testkit.Must(c.t, c.start(nil))
 		synctest.Wait()
 		c.Read()
 		c.shown = c.state()
 	case "on":
-		c.on(c.arg(1), c.words[2:])
+		c.answers.Set(c.Arg(1), c.Words[2:])
 	case "used":
-		c.used.Store(c.number(1))
+		c.used.Store(c.Number(1))
 	case "ahead":
-		c.ahead.Store(c.number(1))
+		c.ahead.Store(c.Number(1))
 	case "log":
-		c.logging = c.arg(1) != "off"
+		c.logging = c.Arg(1) != "off"
 	default:
 		return false
 	}
 	return true
 }
 
-// on sets the answers of an operation.
-func (w *script) on(operation string, answers []string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.answers[operation] = strings.Split(strings.Join(answers, " "), " / ")
-}
-
 // drive makes a command that may also be part of an answer.
 func (c command) drive() {
-	switch c.arg(0) {
+	switch c.Arg(0) {
 	case "open":
 		began := time.Now()
-		c.fails(c.start(c.words[1:]))
+		c.fails(c.start(c.Words[1:]))
 		if took := time.Since(began).Truncate(time.Second / 2); took > 0 {
 			c.print("after %v", took)
 		}
@@ -303,19 +258,19 @@ func (c command) drive() {
 	case "invalidate":
 		c.Invalidate()
 	case "extend":
-		c.Extend(c.number(1))
+		c.Extend(c.Number(1))
 	case "sleep":
-		time.Sleep(c.duration(1))
+		time.Sleep(c.Duration(1))
 	case "clock":
-		c.off.Add(int64(c.duration(1)))
+		c.off.Add(int64(c.Duration(1)))
 	default:
-		c.t.Errorf("unknown command %q", c.words)
+		c.t.Errorf("unknown command %q", c.Words)
 	}
 }
 
 // show makes a command that shows something. It returns false for another one.
 func (c command) show() bool {
-	switch c.arg(0) {
+	switch c.Arg(0) {
 	case "time":
 		s := c.Latest()
 		c.print("clock %v, delta %d", s.Clock.Now().Sub(c.Alloc.Time(0)), s.Delta)
@@ -331,28 +286,28 @@ func (c command) show() bool {
 }
 
 // start opens the Keeper with the settings of the command open.
-func (c command) start(words []string) error {
+func (c command) start(words testkit.Words) error {
 	s := c.settings()
 	s.Logger = c.TextLogger()
 	now := s.Now
 	s.Now = func() time.Time { return now().Add(time.Duration(c.off.Load())) }
-	ctx, cancel := context.WithCancel(c.t.Context())
-	defer cancel()
-	for _, word := range words {
-		switch name, value, _ := strings.Cut(word, "="); name {
-		case "timeout":
-			s.AssignTimeout, _ = time.ParseDuration(value)
-		case "unit":
-			s.Layout.Unit, _ = time.ParseDuration(value)
-		case "maxahead":
-			s.MaxAhead, _ = strconv.ParseInt(value, 10, 64)
-		case "panics":
-			s.Trace.LeaseKept = func(assigner.LeaseInfo) { panic("a mistake") }
-		default:
-			ctx, cancel = context.WithTimeout(ctx, c.duration(1))
-			defer cancel()
-		}
+	if timeout, ok := words.Setting("timeout"); ok {
+		s.AssignTimeout = timeout.Duration(0)
 	}
+	if unit, ok := words.Setting("unit"); ok {
+		s.Layout.Unit = unit.Duration(0)
+	}
+	if ahead, ok := words.Setting("maxahead"); ok {
+		s.MaxAhead = ahead.Number(0)
+	}
+	if slices.Contains(words, "panics") {
+		s.Trace.LeaseKept = func(assigner.LeaseInfo) { panic("a mistake") }
+	}
+	ctx, cancel := context.WithCancel(c.t.Context())
+	if within, ok := words.Setting("within"); ok {
+		ctx, cancel = context.WithTimeout(c.t.Context(), within.Duration(0))
+	}
+	defer cancel()
 	err := c.startIn(ctx, s)
 	if err == nil {
 		c.t.Cleanup(func() { _ = c.Close() })

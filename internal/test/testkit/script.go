@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 // Scripts runs the paragraphs of testdata/*.txt, each as a test of its own. The title of a test is
@@ -43,9 +46,27 @@ type Script struct{ out strings.Builder }
 // Print adds a line.
 func (s *Script) Print(format string, args ...any) { fmt.Fprintf(&s.out, format+"\n", args...) }
 
+// Events adds the lines of events, each once. "…" stands behind an event that comes again.
+func (s *Script) Events(lines []string) {
+	times := make(map[string]int)
+	for _, line := range lines {
+		times[line]++
+	}
+	for _, line := range lines {
+		switch times[line] {
+		case 0:
+		case 1:
+			s.Print("  %s", line)
+		default:
+			s.Print("  %s …", line)
+		}
+		times[line] = 0
+	}
+}
+
 // Run calls do with the words of each line that begins with >. It returns the lines that begin with
 // > or #, with the lines of Print between them.
-func (s *Script) Run(paragraph string, do func(words []string)) string {
+func (s *Script) Run(paragraph string, do func(Words)) string {
 	for line := range strings.Lines(paragraph) {
 		line = strings.TrimSuffix(line, "\n")
 		command, ok := strings.CutPrefix(line, ">")
@@ -53,8 +74,82 @@ func (s *Script) Run(paragraph string, do func(words []string)) string {
 			s.Print("%s", line)
 		}
 		if ok {
-			do(strings.Fields(command))
+			do(Words(strings.Fields(command)))
 		}
 	}
 	return strings.TrimSuffix(s.out.String(), "\n")
+}
+
+// Words are a command of a script. The methods panic if the script is wrong.
+type Words []string
+
+// Arg returns word i, or nothing if there are fewer.
+func (w Words) Arg(i int) string {
+	if i < len(w) {
+		return w[i]
+	}
+	return ""
+}
+
+// Number returns word i as a number.
+func (w Words) Number(i int) int64 {
+	n, err := strconv.ParseInt(w.Arg(i), 10, 64)
+	w.check(err)
+	return n
+}
+
+// Duration returns word i as a Duration.
+func (w Words) Duration(i int) time.Duration {
+	d, err := time.ParseDuration(w.Arg(i))
+	w.check(err)
+	return d
+}
+
+// Setting returns the value of the word "name=value", as words, and whether there is one.
+func (w Words) Setting(name string) (Words, bool) {
+	for _, word := range w {
+		if value, ok := strings.CutPrefix(word, name+"="); ok {
+			return Words{value}, true
+		}
+	}
+	return nil, false
+}
+
+func (w Words) check(err error) {
+	if err != nil {
+		panic(fmt.Sprintf("%q: %v", w, err))
+	}
+}
+
+// Answers are the next answers to calls, by the name of the operation. The zero Answers is ready to
+// use. Any number of goroutines may use it at once.
+type Answers struct {
+	mu   sync.Mutex
+	next map[string][]string
+}
+
+// Set sets the answers of an operation. They are parted by /, and an answer is a list of commands
+// that are parted by ;.
+func (a *Answers) Set(operation string, answers Words) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.next == nil {
+		a.next = make(map[string][]string)
+	}
+	a.next[operation] = strings.Split(strings.Join(answers, " "), " / ")
+}
+
+// Next returns the commands of the next answer. The last answer stays.
+func (a *Answers) Next(operation string) (commands []Words) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	answers := a.next[operation]
+	if len(answers) == 0 {
+		return nil
+	}
+	a.next[operation] = answers[min(1, len(answers)-1):]
+	for text := range strings.SplitSeq(answers[0], ";") {
+		commands = append(commands, strings.Fields(text))
+	}
+	return commands
 }
