@@ -3,7 +3,9 @@ package segment_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -73,6 +75,13 @@ func (s *scripted) restore(name string, next int64) {
 	s.next[name] = next
 }
 
+// names returns the names of the counters.
+func (s *scripted) names() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.next))
+}
+
 // calls returns the sizes of all ranges.
 func (s *scripted) calls() []int64 {
 	s.mu.Lock()
@@ -122,4 +131,17 @@ func TestRecoverReportsErrors(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A listed source returns the ranges of a list.
+type listed struct {
+	ranges []segment.Range
+	calls  atomic.Int64
+}
+
+func (l *listed) Advance(context.Context, string, int64) (segment.Range, error) {
+	if i := int(l.calls.Add(1)) - 1; i < len(l.ranges) {
+		return l.ranges[i], nil
+	}
+	return segment.Range{}, segment.ErrExhausted
 }

@@ -291,22 +291,15 @@ func (c command) start(words testkit.Words) error {
 	s.Logger = c.TextLogger()
 	now := s.Now
 	s.Now = func() time.Time { return now().Add(time.Duration(c.off.Load())) }
-	if timeout, ok := words.Setting("timeout"); ok {
-		s.AssignTimeout = timeout.Duration(0)
-	}
-	if unit, ok := words.Setting("unit"); ok {
-		s.Layout.Unit = unit.Duration(0)
-	}
-	if ahead, ok := words.Setting("maxahead"); ok {
-		s.MaxAhead = ahead.Number(0)
-	}
+	words.Set("timeout", &s.AssignTimeout)
+	words.Set("unit", &s.Layout.Unit)
+	words.Set("maxahead", &s.MaxAhead)
 	if slices.Contains(words, "panics") {
 		s.Trace.LeaseKept = func(assigner.LeaseInfo) { panic("a mistake") }
 	}
-	ctx, cancel := context.WithCancel(c.t.Context())
-	if within, ok := words.Setting("within"); ok {
-		ctx, cancel = context.WithTimeout(c.t.Context(), within.Duration(0))
-	}
+	within := 24 * time.Hour
+	words.Set("within", &within)
+	ctx, cancel := context.WithTimeout(c.t.Context(), within)
 	defer cancel()
 	err := c.startIn(ctx, s)
 	if err == nil {

@@ -105,14 +105,24 @@ func (w Words) Duration(i int) time.Duration {
 	return d
 }
 
-// Setting returns the value of the word "name=value", as words, and whether there is one.
-func (w Words) Setting(name string) (Words, bool) {
+// Set sets a variable to the value of the word "name=value", if there is one.
+func (w Words) Set(name string, to any) {
 	for _, word := range w {
-		if value, ok := strings.CutPrefix(word, name+"="); ok {
-			return Words{value}, true
+		text, ok := strings.CutPrefix(word, name+"=")
+		if !ok {
+			continue
+		}
+		switch value := (Words{text}); to := to.(type) {
+		case *string:
+			*to = text
+		case *int:
+			*to = int(value.Number(0))
+		case *int64:
+			*to = value.Number(0)
+		case *time.Duration:
+			*to = value.Duration(0)
 		}
 	}
-	return nil, false
 }
 
 func (w Words) check(err error) {

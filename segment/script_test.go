@@ -1,0 +1,347 @@
+package segment_test
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/segment"
+)
+
+var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
+
+// TestScripts runs the scripts in testdata, in fake time. A paragraph is a story of one counter,
+// with ranges of 10 numbers: a title behind #, and commands behind >. Below a command the script
+// has its IDs, its error, and how long it took if it took time. A story runs for each EmptyPolicy,
+// with the same answers, unless it names a policy.
+//
+// These commands prepare a story:
+//
+//	sources 2/0 2/1              increment and remainder of each source, which are named a, b and so on
+//	on a ok / range 90 99 2 / fail down / hang / late; ok / sleep 1s; ok / hold; ok / panic
+//	log                          shows log records and calls of Trace.Fetched from now on
+//	restore 1                    sets the counter back, as a restored backup does
+//	at 2026-11-22T00:00:00       sets the clock of Numbers, which otherwise is the system's
+//
+// Each call of a source takes the next answer, and the last answer stays. hang and late wait for
+// the end of the context, hang returns its error, and hold waits for the command go.
+//
+// These commands are under test:
+//
+//	open reject timeout=3s step=1 within=1s panics
+//	take 20, fill 5, reserve 3, wait 1m     Next, Fill, Reserve, and NextContext with a time limit
+//	take 20 l                               Next of a lane, which is made for "take 0 l"
+//	numbers daily prefix=ORD- separator=- width=6 location=Europe/Berlin timeout=3s step=1
+//	number 1m                               Next of Numbers with a time limit
+//	invalidate, close, sleep 1s, stats, counters
+//	beside wait 1m                          runs a command beside the following ones
+func TestScripts(t *testing.T) {
+	testkit.Scripts(t, *update, func(t *testing.T, paragraph string) (first string) {
+		for policy := range segment.Reject + 1 {
+			synctest.Test(t, func(t *testing.T) {
+				w := &script{t: t, policy: policy, gate: make(chan struct{}), lanes: make(map[string]*segment.Lane)}
+				w.step(testkit.Words{"sources", "1/0"})
+				got := w.Run(paragraph, w.step)
+				if w.opened != nil {
+					testkit.Must(t, w.opened.Close())
+				}
+				if first = cmp.Or(first, got); got != first {
+					t.Errorf("under policy %d:\n%s", policy, got)
+				}
+			})
+		}
+		return first
+	})
+}
+
+// A script is the world of a paragraph.
+type script struct {
+	testkit.Script
+	t       *testing.T
+	policy  segment.EmptyPolicy
+	logging bool
+	events  testkit.Recorder // log records and calls of Trace
+	results testkit.Recorder // of the commands since the last one was shown
+	answers testkit.Answers  // of the sources, by name
+	gate    chan struct{}    // closed by go
+	sources []segment.Source
+	clock   time.Time // of Numbers; zero: the system's
+
+	generator *segment.Generator
+	lanes     map[string]*segment.Lane
+	numbers   *segment.Numbers
+	opened    interface { // one of them
+		Invalidate()
+		Close() error
+	}
+}
+
+// An answering source is scripted by its name.
+type answering struct {
+	scripted
+	*script
+	name string
+}
+
+func (s *answering) Advance(ctx context.Context, name string, n int64) (segment.Range, error) {
+	var given *segment.Range
+	s.before = func(context.Context, string, int64) error {
+		for _, c := range s.answers.Next(s.name) {
+			switch c.Arg(0) {
+			case "range":
+				given = &segment.Range{First: c.Number(1), Last: c.Number(2)}
+				if c.Arg(3) != "" {
+					given.Increment = c.Number(3)
+				}
+			case "fail":
+				return map[string]error{"down": errDown, "exhausted": segment.ErrExhausted}[c.Arg(1)]
+			case "hang":
+				<-ctx.Done()
+				return ctx.Err()
+			case "late":
+				<-ctx.Done()
+			case "hold":
+				<-s.gate
+			case "sleep":
+				time.Sleep(c.Duration(1))
+			case "panic":
+				panic("oh")
+			}
+		}
+		return nil
+	}
+	r, err := s.scripted.Advance(ctx, name, n)
+	if given != nil {
+		return *given, nil
+	}
+	return r, err
+}
+
+// step makes a command, and prints the results until all goroutines wait again.
+func (w *script) step(words testkit.Words) {
+	switch words.Arg(0) {
+	case "sources":
+		w.sources = nil
+		for i, word := range words[1:] {
+			s := &answering{script: w, name: string(rune('a' + i))}
+			_, _ = fmt.Sscanf(word, "%d/%d", &s.delta, &s.remainder)
+			w.sources = append(w.sources, s)
+		}
+	case "on":
+		w.answers.Set(words.Arg(1), words[2:])
+	case "go":
+		close(w.gate)
+	case "log":
+		w.logging = true
+	case "restore":
+		w.sources[0].(*answering).restore("a", words.Number(1))
+	case "at":
+		w.clock, _ = time.Parse("2006-01-02T15:04:05", words.Arg(1))
+	case "sleep":
+		time.Sleep(words.Duration(1))
+	case "beside":
+		go func() {
+			result, _ := w.timed(words[1:]) // after a random pause of a source
+			w.results.Note("%v: %s", words[1], cmp.Or(result, "done"))
+		}()
+	default:
+		result, took := w.timed(words)
+		if took > 0 {
+			result = strings.TrimSpace(fmt.Sprintf("%s after %v", result, took))
+		}
+		if result != "" {
+			w.results.Note("%s", result)
+		}
+	}
+	synctest.Wait()
+	if w.Events(w.results.Read()); w.logging {
+		w.Events(w.events.Read())
+	}
+}
+
+// timed makes a command under test, and returns its result and the time that it took.
+func (w *script) timed(words testkit.Words) (result string, took time.Duration) {
+	began := time.Now()
+	result, err := w.test(words)
+	if err != nil {
+		result = strings.TrimPrefix(result+"; error: "+w.text(err), "; ")
+	}
+	return result, time.Since(began)
+}
+
+// test makes a command under test.
+func (w *script) test(words testkit.Words) (string, error) {
+	switch words.Arg(0) {
+	case "open":
+		return "", w.open(words)
+	case "take":
+		return w.take(words)
+	case "wait", "number":
+		return w.wait(words)
+	case "fill":
+		ids := make([]int64, words.Number(1))
+		n, err := w.generator.Fill(ids)
+		return w.list(ids[:n]), err
+	case "reserve":
+		first, n, err := w.generator.Reserve(int(words.Number(1)))
+		return w.list(upTo(first, first+int64(n)-1, 1)), err
+	case "numbers":
+		return "", w.openNumbers(words)
+	case "invalidate":
+		w.opened.Invalidate()
+		return "", nil
+	case "close":
+		return "", w.opened.Close()
+	case "stats":
+		return w.stats(), nil
+	case "counters":
+		return strings.Join(w.sources[0].(*answering).names(), " "), nil
+	}
+	w.t.Errorf("unknown command %q", words)
+	return "", nil
+}
+
+// config returns the Config of the commands open and numbers.
+func (w *script) config(words testkit.Words) segment.Config {
+	cfg := segment.Config{Name: "a", Source: w.sources[0], Others: w.sources[1:], Step: 10, MaxStep: 10, OnEmpty: w.policy, Logger: w.events.TextLogger()}
+	cfg.Trace.Fetched = func(f segment.FetchedInfo) {
+		w.events.Note("fetched %v of source %d in %v", f.Range, f.Source, f.Took)
+		if slices.Contains(words, "panics") {
+			panic("in a func of Trace")
+		}
+	}
+	for policy, name := range []string{"inline", "reject"} {
+		if slices.Contains(words, name) {
+			cfg.OnEmpty = segment.EmptyPolicy(policy)
+		}
+	}
+	words.Set("timeout", &cfg.FetchTimeout)
+	words.Set("step", &cfg.Step)
+	words.Set("step", &cfg.MaxStep)
+	return cfg
+}
+
+func (w *script) open(words testkit.Words) (err error) {
+	within := 24 * time.Hour
+	words.Set("within", &within)
+	ctx, cancel := context.WithTimeout(w.t.Context(), within)
+	defer cancel()
+	if w.generator, err = segment.NewContext(ctx, w.config(words)); err == nil {
+		w.opened = w.generator
+	}
+	return err
+}
+
+// take takes IDs of the generator or of a lane, until an error.
+func (w *script) take(words testkit.Words) (string, error) {
+	next := w.generator.Next
+	if name := words.Arg(2); name != "" {
+		if w.lanes[name] == nil {
+			w.lanes[name] = w.generator.Lane()
+		}
+		next = w.lanes[name].Next
+	}
+	var ids []int64
+	for range words.Number(1) {
+		id, err := next()
+		if err != nil {
+			return w.list(ids), err
+		}
+		ids = append(ids, id)
+	}
+	return w.list(ids), nil
+}
+
+// wait calls NextContext, or Next of Numbers.
+func (w *script) wait(words testkit.Words) (string, error) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), words.Duration(1))
+	defer cancel()
+	if words.Arg(0) == "number" {
+		return w.numbers.Next(ctx)
+	}
+	id, err := w.generator.NextContext(ctx)
+	return strings.TrimPrefix(fmt.Sprint(id), "0"), err
+}
+
+var periods = map[string]segment.Period{"daily": segment.Daily, "monthly": segment.Monthly, "yearly": segment.Yearly, "forever": segment.Forever}
+
+func (w *script) openNumbers(words testkit.Words) (err error) {
+	cfg := segment.NumbersConfig{Counter: w.config(words), Period: periods[words.Arg(1)], Now: func() time.Time {
+		if w.clock.IsZero() {
+			return time.Now()
+		}
+		return w.clock
+	}}
+	words.Set("prefix", &cfg.Prefix)
+	words.Set("separator", &cfg.Separator)
+	words.Set("width", &cfg.Width)
+	location := "UTC"
+	if words.Set("location", &location); location != "UTC" {
+		cfg.Location, err = time.LoadLocation(location) // which every machine with Go has
+		testkit.Must(w.t, err)
+	}
+	w.numbers, err = segment.NewNumbers(cfg)
+	w.opened = w.numbers
+	return err
+}
+
+func (w *script) stats() string {
+	s := w.generator.Stats()
+	failures := map[int64]string{0: "no failure", 1: "a failure"}[s.FetchFailures]
+	text := fmt.Sprintf("%d fetches, %s, %d issued, %d dropped, %d remaining, %d rejected takes",
+		s.Fetches, cmp.Or(failures, "several failures"), s.Issued, s.Retired, s.Remaining, s.RejectedTakes)
+	for i, source := range s.Sources {
+		if source.Err != nil {
+			text += fmt.Sprintf(", source %d: %v", i, source.Err)
+		}
+	}
+	return text
+}
+
+// list writes IDs as ranges. The ranges of several sources come in any order.
+func (w *script) list(ids []int64) string {
+	if len(w.sources) > 1 {
+		slices.Sort(ids)
+	}
+	var ranges []string
+	for len(ids) > 0 {
+		n, step := 1, int64(1)
+		if len(ids) > 1 {
+			step = ids[1] - ids[0]
+		}
+		for n < len(ids) && step > 0 && ids[n] == ids[n-1]+step {
+			n++
+		}
+		text := fmt.Sprint(ids[0])
+		if n > 1 {
+			text = segment.Range{First: ids[0], Last: ids[n-1], Increment: step}.String()
+		}
+		ranges = append(ranges, text)
+		ids = ids[n:]
+	}
+	return strings.Join(ranges, ", ")
+}
+
+// sentinels are the errors whose texts and errors.Is must agree.
+var sentinels = []error{segment.ErrEmpty, segment.ErrWentBack, segment.ErrInvalidRange, segment.ErrExhausted, segment.ErrClosed, errDown}
+
+func (w *script) text(err error) string {
+	text := strings.ReplaceAll(err.Error(), "\n", "; ")
+	for _, sentinel := range sentinels {
+		if errors.Is(err, sentinel) != strings.Contains(text, sentinel.Error()) {
+			w.t.Errorf("errors.Is(%v, %v) = %v", err, sentinel, errors.Is(err, sentinel))
+		}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		text += " (the context of the caller)"
+	}
+	return text
+}
