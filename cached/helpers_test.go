@@ -73,23 +73,12 @@ func inBubble(t testing.TB, cfg cached.Config) *cached.Generator {
 	return g
 }
 
-// next returns the fields of the next ID, which must be there.
-func next(t testing.TB, g *cached.Generator) bitsalloc.Fields {
-	t.Helper()
-	id, err := g.Next()
-	return gentest.Parse(t, g, id, err)
-}
-
-func parse(t testing.TB, g *cached.Generator, id int64) bitsalloc.Fields {
-	t.Helper()
-	return gentest.Parse(t, g, id, nil)
-}
-
-// take returns n IDs, which must be there and increase.
-func take(t testing.TB, g *cached.Generator, n int) []int64 {
-	t.Helper()
-	return gentest.Fill(t, g, n)
-}
+// The helpers of gentest take IDs of either package.
+var (
+	next  = gentest.Next
+	parse = gentest.ParseID
+	take  = gentest.Fill
+)
 
 // drain takes all IDs that the ring has now.
 func drain(t testing.TB, g *cached.Generator) []int64 {

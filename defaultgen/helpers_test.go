@@ -64,30 +64,13 @@ func onFakeClock(t testing.TB, cfg defaultgen.Config) (*defaultgen.Generator, *f
 	return open(t, cfg), d
 }
 
-// next returns the fields of the next ID, which must be there.
-func next(t testing.TB, g *defaultgen.Generator) bitsalloc.Fields {
-	t.Helper()
-	id, err := g.Next()
-	return gentest.Parse(t, g, id, err)
-}
-
-// wait is next by NextContext.
-func wait(t testing.TB, g *defaultgen.Generator) bitsalloc.Fields {
-	t.Helper()
-	id, err := g.NextContext(t.Context())
-	return gentest.Parse(t, g, id, err)
-}
-
-func parse(t testing.TB, g *defaultgen.Generator, id int64) bitsalloc.Fields {
-	t.Helper()
-	return gentest.Parse(t, g, id, nil)
-}
-
-// fill takes n IDs, which must be there and increase.
-func fill(t testing.TB, g *defaultgen.Generator, n int) []int64 {
-	t.Helper()
-	return gentest.Fill(t, g, n)
-}
+// The helpers of gentest take IDs of either package.
+var (
+	next  = gentest.Next
+	wait  = gentest.Wait
+	parse = gentest.ParseID
+	fill  = gentest.Fill
+)
 
 // checkAt asks that an ID has this delta and sequence number.
 func checkAt(t testing.TB, f bitsalloc.Fields, delta, sequence int64) {

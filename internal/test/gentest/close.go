@@ -22,7 +22,7 @@ import (
 func (s *suite) closed(t *testing.T) {
 	var by atomic.Int64
 	g := s.open(t, keeper.Settings{Now: Skewed(&by), Trace: keeper.Trace{TakeRejected: func(i uidring.TakeRejectedInfo) { t.Errorf("TakeRejected(%v)", i.Err) }}})
-	f := next(t, g)
+	f := Wait(t, g)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel() // which does not matter while there are IDs
 	for name, take := range waits(g) {

@@ -188,6 +188,26 @@ func Parse(t testing.TB, g Generator, id int64, err error) bitsalloc.Fields {
 	return f
 }
 
+// ParseID is Parse for an ID that came without an error.
+func ParseID(t testing.TB, g Generator, id int64) bitsalloc.Fields {
+	t.Helper()
+	return Parse(t, g, id, nil)
+}
+
+// Next returns the fields of the next ID, which must be there.
+func Next(t testing.TB, g Generator) bitsalloc.Fields {
+	t.Helper()
+	id, err := g.Next()
+	return Parse(t, g, id, err)
+}
+
+// Wait returns the fields of the next ID, and waits for it.
+func Wait(t testing.TB, g Generator) bitsalloc.Fields {
+	t.Helper()
+	id, err := g.NextContext(t.Context())
+	return Parse(t, g, id, err)
+}
+
 // Fill returns n IDs, which must be there and increase.
 func Fill(t testing.TB, g Generator, n int) []int64 {
 	t.Helper()
@@ -211,18 +231,11 @@ func CheckIncreasing(t testing.TB, ids []int64) {
 	}
 }
 
-// next returns the fields of the next ID, and waits for it.
-func next(t testing.TB, g Generator) bitsalloc.Fields {
-	t.Helper()
-	id, err := g.NextContext(t.Context())
-	return Parse(t, g, id, err)
-}
-
 // take takes n IDs, which must increase, and returns the last.
 func take(t testing.TB, g Generator, n int) (last bitsalloc.Fields) {
 	t.Helper()
 	for range n {
-		f := next(t, g)
+		f := Wait(t, g)
 		if f.ID <= last.ID {
 			t.Fatalf("%v after %v", f, last)
 		}

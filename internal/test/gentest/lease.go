@@ -56,7 +56,7 @@ func (s *suite) invalidated(t *testing.T) {
 			c := s.config(keeper.Settings{Assigner: store})
 			c.AllowReuse = true
 			g := s.openWith(t, c)
-			before := next(t, g)
+			before := Wait(t, g)
 			last := s.Stats(g).LastDelta
 			g.Invalidate()
 			if id, err := g.Next(); id != 0 || !errors.Is(err, uidring.ErrLeaseExhausted) {
@@ -65,7 +65,7 @@ func (s *suite) invalidated(t *testing.T) {
 			if n, err := g.Fill(make([]int64, 1)); n != 0 || !errors.Is(err, uidring.ErrLeaseExhausted) {
 				t.Errorf("Fill after Invalidate = %d, %v, want %v", n, err, uidring.ErrLeaseExhausted)
 			}
-			after := next(t, g)
+			after := Wait(t, g)
 			if (after.WorkerID == before.WorkerID) != (name == "static") || after.WorkerID != g.WorkerID() || after.Delta <= last || time.Since(Start) < time.Hour {
 				t.Errorf("%v after %v, want the worker ID of the second grant and a delta above %d", after, before, last)
 			}
@@ -116,7 +116,7 @@ func (s *suite) loseAfter(t *testing.T, left int64, goes bool, failure error) {
 		return failure
 	}
 	g := s.open(t, keeper.Settings{Assigner: store})
-	first := next(t, g)
+	first := Wait(t, g)
 	time.Sleep(heartbeat)
 	synctest.Wait()
 	last, n := s.usedUp(t, g, first)
@@ -132,7 +132,7 @@ func (s *suite) loseAfter(t *testing.T, left int64, goes bool, failure error) {
 		t.Errorf("Stats = %+v after %d calls of Assign, want no window and another call", st, store.Assigns.Load())
 	}
 	up.Store(true)
-	if f := next(t, g); f.WorkerID >= 1000 || f.Delta <= last.Delta {
+	if f := Wait(t, g); f.WorkerID >= 1000 || f.Delta <= last.Delta {
 		t.Errorf("%v after %v, want another worker ID in a later unit", f, last)
 	}
 }
@@ -189,7 +189,7 @@ func (s *suite) storeDown(t *testing.T) {
 		TakeRejected: func(uidring.TakeRejectedInfo) { rejected++ },
 		RenewFailed:  func(assigner.LeaseInfo) { failures++ },
 	}})
-	first := next(t, g)
+	first := Wait(t, g)
 	last, _ := s.usedUp(t, g, first)
 	before := rejected
 	_, err1 := g.Next()
@@ -216,7 +216,7 @@ func (s *suite) storeDown(t *testing.T) {
 	}
 	up.Store(true)
 	began := time.Now()
-	if f := next(t, g); time.Since(began) > 15*time.Second || f.WorkerID != first.WorkerID || f.ID <= last.ID {
+	if f := Wait(t, g); time.Since(began) > 15*time.Second || f.WorkerID != first.WorkerID || f.ID <= last.ID {
 		t.Errorf("ID %v after %v, want the same worker ID within one retry of the store's return", f, time.Since(began))
 	}
 	synctest.Wait()

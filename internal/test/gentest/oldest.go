@@ -21,14 +21,14 @@ func (s *suite) oldestDelta(t *testing.T) {
 	g := s.open(t, keeper.Settings{Assigner: store})
 	for range 500 {
 		oldest := store.Oldest.Load()
-		if f := next(t, g); f.Delta < oldest {
+		if f := Wait(t, g); f.Delta < oldest {
 			t.Fatalf("%v after the report that no ID is below delta %d", f, oldest)
 		}
 		time.Sleep(rand.N(8 * time.Second))
 	}
 	time.Sleep(time.Minute)
 	idle := store.Oldest.Load()
-	if f := next(t, g); time.Duration(f.Delta-idle)*time.Second > 10*time.Second+2*s.Off+4*time.Second || f.Delta < idle {
+	if f := Wait(t, g); time.Duration(f.Delta-idle)*time.Second > 10*time.Second+2*s.Off+4*time.Second || f.Delta < idle {
 		t.Errorf("%v, delta %d, while the oldest delta is %d, want it at most a renewal and %v older", f, f.Delta, idle, 2*s.Off)
 	}
 }

@@ -84,7 +84,7 @@ func (s *suite) lastUnit(t *testing.T) {
 			continue
 		}
 		if testkit.Close(t, g, err); !row.reused { // else its first unit is the next one
-			next(t, g)
+			Wait(t, g)
 		}
 	}
 }
