@@ -47,6 +47,8 @@ func TestConformance(t *testing.T) {
 				LastDelta: s.LastDelta, Ahead: s.Ahead, Expires: s.Expires,
 			}
 		},
+		Lock:    func(g gentest.Generator) (unlock func()) { return g.(*cached.Generator).LockPadding() },
+		Used:    func(g gentest.Generator) { g.(*cached.Generator).Used() },
 		Off:     time.Minute,
 		Gapless: true,
 	})

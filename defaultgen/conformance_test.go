@@ -32,6 +32,8 @@ func TestConformance(t *testing.T) {
 		},
 		Validate: func(c gentest.Config) error { return config(c).Validate() },
 		Stats:    func(g gentest.Generator) gentest.Stats { return gentest.Stats(g.(*defaultgen.Generator).Stats()) },
+		Lock:     func(g gentest.Generator) (unlock func()) { return g.(*defaultgen.Generator).LockUnit() },
+		Used:     func(g gentest.Generator) { g.(*defaultgen.Generator).Used() },
 		Off:      time.Second,
 		Misled:   1,
 	})

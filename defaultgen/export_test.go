@@ -21,10 +21,7 @@ func (g *Generator) LockUnit() (end func()) {
 	}
 }
 
-// EndUnit and Used are the calls of the keeper of the worker ID.
-func (g *Generator) EndUnit() { g.endUnit() }
-
-// Used is described at EndUnit.
+// Used returns the delta of the current unit as the keeper of the worker ID learns it.
 func (g *Generator) Used() int64 {
 	used, _ := g.deltas()
 	return used

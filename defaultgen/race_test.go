@@ -83,23 +83,6 @@ func TestCallerThatIsHeldUpWhileItReadsTheClock(t *testing.T) {
 	}
 }
 
-// A unit that changes may be of the lease that ends.
-func TestChangeOfTheUnitIsWaitedFor(t *testing.T) {
-	for name, call := range map[string]func(*defaultgen.Generator){
-		"EndUnit": (*defaultgen.Generator).EndUnit,
-		"Used":    func(g *defaultgen.Generator) { g.Used() },
-	} {
-		g, _ := onFakeClock(t, defaultgen.Config{})
-		end := g.LockUnit()
-		waits, wait := testkit.Waits(func() { call(g) })
-		if !waits {
-			t.Errorf("%s has returned while the unit changes", name)
-		}
-		end()
-		wait()
-	}
-}
-
 // A Fill that stalls while other calls take the rest of its unit has no ID beyond the unit.
 func TestStalledFillGetsWhatIsLeft(t *testing.T) {
 	g, _ := onFakeClock(t, defaultgen.Config{})

@@ -65,6 +65,10 @@ type Subject struct {
 	New      func(context.Context, Config) (Generator, error)
 	Validate func(Config) error
 	Stats    func(Generator) Stats
+	// Lock keeps the generator from preparing IDs until the func that it returns is called.
+	Lock func(Generator) (unlock func())
+	// Used calls the hook that tells the keeper of the worker ID the highest delta.
+	Used func(Generator)
 
 	// Off is how far the time in an ID may be from the time of the call.
 	Off time.Duration
@@ -101,6 +105,7 @@ func Run(t *testing.T, subject Subject) {
 		{"Close tells the last delta", (*suite).lastDelta, false},
 
 		{"Invalidate", (*suite).invalidated, true},
+		{"preparation is waited for", (*suite).preparation, true},
 		{"grant after a loss", (*suite).grantAfterLoss, true},
 		{"store that is down", (*suite).storeDown, false},
 		{"worker IDs that change under load", (*suite).changeUnderLoad, true},

@@ -76,6 +76,21 @@ func (s *suite) invalidated(t *testing.T) {
 	}
 }
 
+// preparation has IDs prepared, which may be of the lease that ends: Invalidate and the keeper's
+// hook wait. It runs in real time, since a goroutine at a mutex stops a bubble's clock.
+func (s *suite) preparation(t *testing.T) {
+	for name, call := range map[string]func(Generator){"Invalidate": Generator.Invalidate, "Used": s.Used} {
+		g := s.open(t, keeper.Settings{Now: func() time.Time { return Start }})
+		unlock := s.Lock(g)
+		waits, wait := testkit.Waits(func() { call(g) })
+		if !waits {
+			t.Errorf("%s has returned while IDs are prepared", name)
+		}
+		unlock()
+		wait()
+	}
+}
+
 // grantAfterLoss has a lease on the present delta and the 99 after it end at the first renewal. The
 // generator uses up the grant, unless the store may hand out the same deltas again. There is no
 // other lease until the generator has stopped; the next worker ID is smaller.
