@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -16,52 +15,6 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/generator"
 )
-
-// A renewal comes before the lease expires, and before the clock is half way to the limit.
-func TestLeaseIsRenewedInTime(t *testing.T) {
-	const fenced, lossy = assigner.GuaranteeFenced, assigner.GuaranteeLossy
-	for name, row := range map[string]struct {
-		within    time.Duration
-		unit      time.Duration
-		limit     int64
-		used      int64
-		guarantee assigner.Guarantee
-		want      time.Duration
-	}{
-		"by the heartbeat":        {0, time.Second, assigner.Unlimited, 0, fenced, 45 * time.Second},
-		"before it expires":       {10 * time.Second, time.Second, assigner.Unlimited, 0, fenced, 10 * time.Second},
-		"not without a pause":     {1, time.Second, assigner.Unlimited, 0, fenced, 100 * time.Millisecond},
-		"half way to the limit":   {0, time.Second, 40, 0, fenced, 20 * time.Second},
-		"by the heartbeat, there": {time.Hour, time.Second, 400, 0, fenced, 45 * time.Second},
-		"in short units":          {0, time.Millisecond, 40, 0, fenced, 100 * time.Millisecond},
-		"ahead of the clock":      {0, time.Second, 40, 38, fenced, 20 * time.Second},
-		"at the limit":            {0, time.Second, 1, 1, fenced, 45 * time.Second},
-		"lossy":                   {0, time.Second, 40, 0, lossy, 20 * time.Second},
-		"lossy, at the limit":     {0, time.Second, 40, 40, lossy, time.Second}, // the store's clock moves it
-		"lossy, and expires":      {500 * time.Millisecond, time.Second, 40, 40, lossy, 500 * time.Millisecond},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
-				r.store.Within = row.within
-				r.assign = func(context.Context, int) (assigner.Grant, error) {
-					return assigner.Grant{WorkerID: r.first, First: 1, Last: row.limit, Guarantee: row.guarantee}, nil
-				}
-				r.used.Store(row.used)
-				cfg := r.settings()
-				cfg.Layout.Unit = row.unit
-				r.openWith(t, cfg)
-				r.Read()
-				changed := r.Changed()
-				time.Sleep(row.want)
-				synctest.Wait()
-				same(t, r.Read(), fmt.Sprintf("%v renew 0, %d to %d", row.want, row.used, row.used))
-				if renewals, _ := r.counts(); renewals != 1 || changed != r.Changed() {
-					t.Errorf("%d renewals, want 1, and the generator is not woken for the same limit", renewals)
-				}
-			})
-		})
-	}
-}
 
 // The store takes almost as long as it may, or never answers. No two renewals are more than a
 // minute apart, and none begins at once after a slow one.
@@ -124,13 +77,13 @@ func TestRenewalIsRetriedInAnOutage(t *testing.T) {
 			}
 			last, seen[gap] = gap, true
 		}
-		if _, failures := r.counts(); failures != int64(len(outage)) || len(seen) < 100 {
+		if failures := r.Failures.Load(); failures != int64(len(outage)) || len(seen) < 100 {
 			t.Errorf("%d failures in %d calls, and %d different pauses, want them spread", failures, len(outage), len(seen))
 		}
 		up.Store(true)
 		time.Sleep(10*time.Minute + 10*time.Second)
 		synctest.Wait()
-		if n, _ := r.counts(); n < 11 || n > 15 {
+		if n := r.Renewals.Load(); n < 11 || n > 15 {
 			t.Errorf("%d renewals in ten minutes after the recovery, want the heartbeat again", n)
 		}
 	})

@@ -2,7 +2,6 @@ package keeper_test
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -41,7 +40,6 @@ type rig struct {
 
 func newRig() *rig {
 	r := &rig{timeout: 10 * time.Second, first: 100_000_000 + lastWorker.Add(1000), start: time.Now()}
-	r.Since = r.start
 	r.assign = func(_ context.Context, nth int) (assigner.Grant, error) { return r.fresh(nth), nil }
 	r.store.OnAssign = func(ctx context.Context, nth int, _ assigner.Domain) (assigner.Grant, error) {
 		return r.assign(ctx, nth-1)
@@ -146,13 +144,6 @@ func bubble(t *testing.T, test func(*testing.T, *rig)) {
 	synctest.Test(t, func(t *testing.T) { test(t, newRig()) })
 }
 
-func same(t *testing.T, got []string, want ...string) {
-	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Errorf("events:\n%q\nwant:\n%q", got, want)
-	}
-}
-
 // fence makes the store grant the deltas 1 to 100, and raise the limit on request.
 func fence(r *rig) {
 	r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
@@ -162,9 +153,4 @@ func fence(r *rig) {
 		g.Last = max(g.Last, want)
 		return nil
 	}
-}
-
-// counts returns how many renewals succeeded, and how many calls to the store failed.
-func (r *rig) counts() (renewals, failures int64) {
-	return r.Renewals.Load(), r.Failures.Load()
 }

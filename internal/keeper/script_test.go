@@ -38,11 +38,12 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	on assign fenced 1 100 / sleep 1s; reusable 1 / fail down
 //	on renew to 120 / raise / other / fail lost / ok
 //	on release hang; fail down
+//	expires 10s                       sets RenewWithin of leases
 //	used 90, ahead 120                highest delta in a ring, and position if that is ahead of it
 //	log, log off                      shows all keys and values of log records
 //
 // Each call of the store takes the next answer, and the last answer stays. An answer is a list of
-// commands. A grant is fenced or reusable, with First and Last, and otherwise a fresh one. to,
+// commands. A grant is fenced, lossy or reusable, with First and Last, and otherwise fresh. to,
 // raise and other change the limit to a number or to the delta wanted, or the worker ID. hang waits
 // for the end of the context, try fails a try that the store repeats, and fail returns an error:
 // see failure.
@@ -77,7 +78,6 @@ type script struct {
 
 func newScript(t *testing.T, r *rig) *script {
 	w := &script{rig: r, t: t}
-	r.Since = time.Time{}
 	r.assign = func(ctx context.Context, nth int) (assigner.Grant, error) {
 		w.Note("assign")
 		g := w.fresh(nth)
@@ -97,6 +97,8 @@ func (w *script) answer(ctx context.Context, operation string, g *assigner.Grant
 		switch c := (command{w, words}); c.Arg(0) {
 		case "fenced":
 			g.First, g.Last, g.Guarantee = c.Number(1), c.Number(2), assigner.GuaranteeFenced
+		case "lossy":
+			g.First, g.Last, g.Guarantee = c.Number(1), c.Number(2), assigner.GuaranteeLossy
 		case "reusable":
 			g.First, g.Guarantee, g.Reusable = c.Number(1), 0, true
 		case "to":
@@ -232,6 +234,8 @@ func (c command) prepare() bool {
 		c.shown = c.state()
 	case "on":
 		c.answers.Set(c.Arg(1), c.Words[2:])
+	case "expires":
+		c.store.Within = c.Duration(1)
 	case "used":
 		c.used.Store(c.Number(1))
 	case "ahead":

@@ -13,27 +13,6 @@ import (
 	"github.com/uidring/uidring/internal/generator"
 )
 
-// warnings returns the warnings in the log since the last call.
-func warnings(r *rig) (log []string) {
-	for _, line := range r.Read() {
-		if _, record, ok := strings.Cut(line, " WARN "); ok {
-			log = append(log, record)
-		}
-	}
-	return log
-}
-
-// refuse makes the store answer the first calls of Assign with errors, and agree to those after
-// them.
-func refuse(r *rig, from int, errs ...error) {
-	r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
-		if n >= from && n < from+len(errs) {
-			return assigner.Grant{}, errs[n-from]
-		}
-		return r.fresh(n), nil
-	}
-}
-
 // A store that bounds fences by its clock gives more as time passes: it is asked again without
 // being waited for.
 func TestLossyStoreIsAskedAgainEverySecond(t *testing.T) {
@@ -88,16 +67,21 @@ func TestStartWaitsForEveryErrorThatPasses(t *testing.T) {
 			seen := make(map[time.Duration]bool)
 			for range 20 {
 				bubble(t, func(t *testing.T, r *rig) {
-					refuse(r, 0, row.errs...)
+					r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
+						if n < len(row.errs) {
+							return assigner.Grant{}, row.errs[n]
+						}
+						return r.fresh(n), nil
+					}
 					r.open(t)
 					if got := time.Since(r.start); got < row.least || got >= row.most {
 						t.Errorf("Start has taken %v, want from %v to below %v", got, row.least, row.most)
 					}
-					if n := len(warnings(r)); n != row.records {
+					if n := strings.Count(strings.Join(r.Read(), "\n"), "WARN "); n != row.records {
 						t.Errorf("%d log records, want %d", n, row.records)
 					}
-					if _, failures := r.counts(); failures != 0 {
-						t.Errorf("%d failures, but the store has not failed", failures)
+					if n := r.Failures.Load(); n != 0 {
+						t.Errorf("%d failures, but the store has not failed", n)
 					}
 					seen[time.Since(r.start)] = true
 				})
