@@ -104,9 +104,7 @@ func FuzzConfig(f *testing.F) {
 
 // anyWorker gives any number, with a fence that is out of the way: successors need not start above.
 func anyWorker(number int64) fakeassigner.AssignFunc {
-	return func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-		return assigner.Grant{WorkerID: number, First: 1, Last: assigner.Unlimited - 1, Guarantee: assigner.GuaranteeFenced}, nil
-	}
+	return gentest.Always(assigner.Grant{WorkerID: number, First: 1, Last: assigner.Unlimited - 1, Guarantee: assigner.GuaranteeFenced})
 }
 
 // Takers go on in later blocks while Close drops the blocks of a large ring one by one: with single
@@ -124,13 +122,8 @@ func TestReleaseCountsTheBlockThatWasBegunLast(t *testing.T) {
 		for _, bits := range []uint8{0, 1, 4, 12} {
 			layout := bitsalloc.Layout{DeltaBits: 45, WorkerBits: 6, SequenceBits: bits, Unit: time.Millisecond}
 			for range testkit.Scaled(200) {
-				var used, highest atomic.Int64
-				store := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
-					return fakeassigner.Fenced(1<<40)(ctx, 1, d)
-				}, OnRelease: func(_ context.Context, _ assigner.Grant, last int64) error {
-					used.Store(last)
-					return nil
-				}}
+				var highest atomic.Int64
+				store, used := gentest.Released()
 				g, err := cached.New(cached.Config{Layout: layout, Assigner: store, BoostPower: 8, OnEmpty: cached.Reject})
 				testkit.Must(t, err)
 				var begun atomic.Bool

@@ -29,20 +29,14 @@ func TestMain(m *testing.M) {
 // Each process is killed when it is as far ahead of the clock as MaxAhead allows.
 func TestRestartWithStaticWorkerIDRepeatsNoID(t *testing.T) { gentest.RestartsIncrease(t, 2, 16384) }
 
-// reused gives a derived worker ID.
-func reused() *fakeassigner.Assigner {
-	id := worker()
-	return &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-		return assigner.Grant{WorkerID: id, First: 1, Last: assigner.Unlimited, Reusable: true}, nil
-	}}
-}
-
 // The layout of the second generator composes the same bits, but the registry of the process takes
 // it for another one, as if the first generator were in a process that was killed.
 func TestNewWaitsForMaxAheadWithUnfencedReusedWorkerID(t *testing.T) {
 	for _, ahead := range []time.Duration{time.Second, 2500 * time.Millisecond, time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
-			cfg := cached.Config{Layout: bitsalloc.Default(), Epoch: bubbleEpoch(), Assigner: reused(), AllowReuse: true, MaxAhead: ahead, MaxStaleness: -1, StartTimeout: 2 * ahead}
+			derived := assigner.Grant{WorkerID: worker(), First: 1, Last: assigner.Unlimited, Reusable: true}
+			cfg := cached.Config{Layout: bitsalloc.Default(), Epoch: bubbleEpoch(), AllowReuse: true, Assigner: &fakeassigner.Assigner{OnAssign: gentest.Always(derived)},
+				MaxAhead: ahead, MaxStaleness: -1, StartTimeout: 2 * ahead}
 			killed := open(t, cfg)
 			if d := time.Since(gentest.Start); d > 0 {
 				t.Errorf("MaxAhead %v, AllowReuse: New took %v", ahead, d)

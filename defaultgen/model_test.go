@@ -204,9 +204,8 @@ func (m *model) checkFill(t *testing.T, g *defaultgen.Generator, n int, reading 
 
 // forever grants a worker without a fence, whose renewals do not move an idle generator on.
 func forever(worker int64) assigner.Assigner {
-	return &fakeassigner.Assigner{OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-		return assigner.Grant{WorkerID: worker, First: 1, Last: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}, nil
-	}}
+	grant := assigner.Grant{WorkerID: worker, First: 1, Last: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}
+	return &fakeassigner.Assigner{OnAssign: gentest.Always(grant)}
 }
 
 // scripted is the generator that policy, start and bits, cut down to size, stand for.

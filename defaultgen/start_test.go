@@ -61,9 +61,7 @@ func TestNewLeavesNothingBehindWhenItsContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refusal := errors.New("store out of reach")
 		store := &fakeassigner.Assigner{
-			OnAssign: func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-				return assigner.Grant{WorkerID: 5, First: 1, Last: assigner.Unlimited, Reusable: true}, nil
-			},
+			OnAssign:  gentest.Always(assigner.Grant{WorkerID: 5, First: 1, Last: assigner.Unlimited, Reusable: true}),
 			OnRelease: func(context.Context, assigner.Grant, int64) error { return refusal },
 		}
 		cfg := complete(defaultgen.Config{Layout: narrow(time.Minute), Assigner: store})

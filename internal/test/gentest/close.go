@@ -110,8 +110,7 @@ func (s *suite) closeWakes(t *testing.T) {
 func (s *suite) closeUnderLoad(t *testing.T) {
 	layout := bitsalloc.Layout{DeltaBits: 50, WorkerBits: 10, SequenceBits: 3, Unit: time.Millisecond}
 	for range testkit.Scaled(60) {
-		store, used := released()
-		store.OnAssign = fakeassigner.Fenced(1 << 40)
+		store, used := Released()
 		g := s.open(t, keeper.Settings{Assigner: store, Layout: layout})
 		var taken idset.Ledger
 		var closed atomic.Bool
@@ -154,10 +153,10 @@ func (s *suite) closeUnderLoad(t *testing.T) {
 	}
 }
 
-// released returns a store with long fenced grants, and the delta of the release.
-func released() (*fakeassigner.Assigner, *atomic.Int64) {
+// Released returns a store with a fenced grant beyond all deltas, and the delta of the release.
+func Released() (*fakeassigner.Assigner, *atomic.Int64) {
 	used := new(atomic.Int64)
-	return &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(1 << 20), OnRelease: func(_ context.Context, _ assigner.Grant, last int64) error {
+	return &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(1 << 40), OnRelease: func(_ context.Context, _ assigner.Grant, last int64) error {
 		used.Store(last)
 		return nil
 	}}, used
@@ -171,7 +170,7 @@ func (s *suite) lastDelta(t *testing.T) {
 			layout, epoch := narrow(), NewEpoch()
 			layout.SequenceBits += uint8(n % 2 * 4) // units begin at a scattered sequence number from 8 bits on
 			n := n / 2
-			store, used := released()
+			store, used := Released()
 			g := s.open(t, keeper.Settings{Layout: layout, Epoch: epoch, Assigner: store})
 			began := int64(time.Since(epoch) / layout.Unit)
 			var last bitsalloc.Fields

@@ -143,6 +143,11 @@ func narrow() bitsalloc.Layout {
 	return bitsalloc.Layout{DeltaBits: 28, DatacenterBits: 5, WorkerBits: 17, SequenceBits: 4, Unit: time.Second}
 }
 
+// Always grants the same at each call.
+func Always(g assigner.Grant) fakeassigner.AssignFunc {
+	return func(context.Context, int, assigner.Domain) (assigner.Grant, error) { return g, nil }
+}
+
 // config completes c: without an Assigner it gets fresh worker IDs, without a Layout the narrow
 // one, without an Epoch its own.
 func (s *suite) config(c keeper.Settings) Config {

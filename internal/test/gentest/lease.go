@@ -40,9 +40,7 @@ func downward(assign fakeassigner.AssignFunc) fakeassigner.AssignFunc {
 // invalidated has the store take an hour for the second worker ID. The generator issues no ID until
 // then, and goes on above all deltas that it used, even if the worker ID is the same.
 func (s *suite) invalidated(t *testing.T) {
-	static := func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
-		return assigner.Grant{WorkerID: 900, First: 1, Last: assigner.Unlimited, Reusable: true}, nil
-	}
+	static := Always(assigner.Grant{WorkerID: 900, First: 1, Last: assigner.Unlimited, Reusable: true})
 	for name, assign := range map[string]fakeassigner.AssignFunc{
 		"fresh": downward(fakeassigner.Fresh), "fenced": downward(fakeassigner.Fenced(1000)), "static": static,
 	} {
