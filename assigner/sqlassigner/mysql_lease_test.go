@@ -200,44 +200,6 @@ func lostSwaps(t *testing.T, _ flavor, b storetest.Database) {
 	storetest.Exec(t, other, "ROLLBACK")
 }
 
-// Without autocommit a write is undone when its connection ends. A session may have been set that
-// way after it was opened.
-func withoutAutocommit(t *testing.T, _ flavor, b storetest.Database) {
-	db, dsn := b.Applied(t)
-	session := storetest.Session(t, openMySQL(t, dsn), "SET autocommit = 0")
-	for _, handle := range []*sqlx.DB{session, openMySQL(t, dsn+"?autocommit=0")} {
-		storetest.RefusedFor(t, db, handle, "autocommit=0 (allowed: 1)")
-	}
-}
-
-// The check of a transaction leaves the isolation level of the session as it was.
-func openTransactions(t *testing.T, f flavor, b storetest.Database) {
-	_, dsn := b.Applied(t)
-	db := storetest.Session(t, openMySQL(t, dsn), "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
-	storetest.Assign(t, storetest.Leased(db))
-	for _, tt := range [][2]string{{"START TRANSACTION", "COMMIT"}, {"XA START 'a'", "XA END 'a'"}} {
-		storetest.Exec(t, db, tt[0])
-		storetest.Refused(t, storetest.Leased(db), leasestore.ErrNotDurable, "inside a transaction")
-		storetest.Exec(t, db, tt[1])
-	}
-	storetest.Refused(t, storetest.Leased(db), leasestore.ErrNotDurable, "inside a transaction")
-	storetest.Exec(t, db, "XA ROLLBACK 'a'")
-	storetest.Assign(t, storetest.Leased(db))
-	if level := storetest.Get[string](t, db, "SELECT @@"+f.tx+"_isolation"); level != "READ-COMMITTED" {
-		t.Errorf("isolation level %s, want READ-COMMITTED", level)
-	}
-}
-
-// A server without InnoDB lacks its variables, as relatives of MySQL do.
-func TestServerWithUnknownSettingsIsAFault(t *testing.T) {
-	s := testserver.MariaDB(t, "--skip-innodb", "--default-storage-engine=Aria")
-	status, err := storetest.LeaseStore(openMySQL(t, s.DSN())).Status(t.Context())
-	if err != nil || len(status.Faults) != 1 || !strings.Contains(status.Faults[0], "innodb_flush_log_at_trx_commit") ||
-		!strings.Contains(status.Faults[0], "accept the risk only if") {
-		t.Errorf("status %+v, %v; want a fault that names the variable", status, err)
-	}
-}
-
 // The grants in docs/IDENTITY.md are enough for a generator and a recovery, and for WORKER_NODE,
 // which Java services share.
 func documentedGrants(t *testing.T, f flavor, b storetest.Database) {
@@ -311,7 +273,7 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	lost := storetest.Assign(t, a).Grant()
 	primary.Kill9()
 
-	storetest.RefusedForNow(t, storetest.Kinds(standby)["Leased"], leasestore.ErrNotDurable, "read_only is on")
+	storetest.RefusedForNow(t, standby, "beside", leasestore.ErrNotDurable, "read_only is on")
 	storetest.Exec(t, standby, "RESET SLAVE ALL", "SET GLOBAL read_only = OFF")
 	_, err := storetest.Leased(standby).Assign(t.Context(), assignertest.Domain())
 	storetest.WantError(t, err, assigner.ErrQuarantined, `the store is another server or another copy of its file, now "server_id 12 after `+
@@ -402,7 +364,7 @@ func TestPromotedReplicaOfMySQLIsQuarantined(t *testing.T) {
 			l := storetest.Assign(t, a)
 			primary.Kill9()
 
-			storetest.RefusedForNow(t, storetest.Kinds(standby)["Leased"], leasestore.ErrNotDurable, "read_only is on")
+			storetest.RefusedForNow(t, standby, "beside", leasestore.ErrNotDurable, "read_only is on")
 			storetest.Exec(t, standby, "SET GLOBAL read_only = OFF")
 			for _, a := range []assigner.Assigner{storetest.Leased(standby), storetest.Disposable(standby)} {
 				storetest.Refused(t, a, leasestore.ErrNotDurable, "running replication threads", "STOP REPLICA")
@@ -429,84 +391,6 @@ func TestPromotedReplicaOfMySQLIsQuarantined(t *testing.T) {
 			if g := storetest.Assign(t, a).Grant(); g.WorkerID != l.Grant().WorkerID || g.First <= used {
 				t.Errorf("grant %+v after worker %d has used the deltas up to %d, want the rest at once", g, l.Grant().WorkerID, used)
 			}
-		})
-	}
-}
-
-// javaTable is the original's table as a Java deployment may have created it.
-const javaTable = "CREATE TABLE worker_node (ID bigint NOT NULL AUTO_INCREMENT PRIMARY KEY, HOST_NAME varchar(64) NOT NULL, " +
-	"PORT varchar(64) NOT NULL, TYPE int NOT NULL, LAUNCH_DATE date NOT NULL, MODIFIED timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP, " +
-	"CREATED timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP)"
-
-func otherCase(t *testing.T, _ flavor, b storetest.Database) {
-	storetest.Twins(t, b, map[string]string{
-		"worker_node beside WORKER_NODE:":             javaTable,
-		"Worker_Node_Pin beside WORKER_NODE_PIN:":     "CREATE TABLE Worker_Node_Pin (ID int)",
-		"worker_lease_meta beside WORKER_LEASE_META:": "CREATE TABLE worker_lease_meta (ID int)",
-	})
-}
-
-// A Java deployment with another name goes on with it, and its numbers do.
-func javaDeployment(t *testing.T, _ flavor, b storetest.Database) {
-	db, _ := b.Empty(t)
-	storetest.Exec(t, db, javaTable, "INSERT INTO worker_node (ID, HOST_NAME, PORT, TYPE, LAUNCH_DATE) VALUES (41, '10.0.0.1', '1-2', 2, '2026-01-01')")
-	cfg := sqlassigner.Config{LowerCase: true}
-	if _, err := storetest.TryApply(t, db, cfg); err != nil {
-		t.Fatal(err)
-	}
-	if w := storetest.Assign(t, sqlassigner.Disposable(db, cfg)).Grant().WorkerID; w != 42 {
-		t.Errorf("worker %d after row 41, want 42", w)
-	}
-	storetest.Assign(t, sqlassigner.Sticky(db, "orders", cfg))
-	storetest.Assign(t, assigner.Leased(sqlassigner.LeaseStore(db, "orders", cfg), assigner.LeaseConfig{FirstWorkerID: 1000}))
-	storetest.Refused(t, storetest.Disposable(db), sqlassigner.ErrTableTwin, "worker_node beside WORKER_NODE")
-	storetest.Exec(t, db, "ALTER TABLE worker_lease ENGINE = MyISAM")
-	storetest.Refused(t, assigner.Leased(sqlassigner.LeaseStore(db, "orders", cfg), assigner.LeaseConfig{FirstWorkerID: 1000}),
-		leasestore.ErrNotDurable, "table worker_lease with ENGINE=MyISAM")
-}
-
-// Where the server takes no notice of letter case, WORKER_NODE and worker_node are one table.
-func TestServerWithoutLetterCaseHasNoTwins(t *testing.T) {
-	onBoth(t, func(t *testing.T, f flavor) {
-		db, _ := f.database(t, "--lower-case-table-names=1").Empty(t)
-		storetest.Exec(t, db, javaTable)
-		storetest.Apply(t, db)
-		for _, a := range []assigner.Assigner{storetest.Disposable(db), storetest.Sticky(db), storetest.Beside(db)} {
-			storetest.Assign(t, a)
-		}
-		storetest.Exec(t, db, "ALTER TABLE worker_node ENGINE = MyISAM")
-		storetest.Refused(t, storetest.Disposable(db), leasestore.ErrNotDurable)
-	})
-}
-
-func engines(t *testing.T, _ flavor, b storetest.Database) {
-	storetest.Unsafe(t, b, func(t *testing.T, db *sqlx.DB, table string) {
-		storetest.Exec(t, db, "ALTER TABLE "+table+" ENGINE = MyISAM")
-	}, func(table string) string { return "table " + table + " with ENGINE=MyISAM (allowed: InnoDB)" })
-}
-
-// With a key of fewer columns, or of others, two processes could create one row twice.
-func primaryKeys(t *testing.T, _ flavor, b storetest.Database) {
-	for _, tt := range []struct{ table, key, want string }{
-		{"WORKER_LEASE", "NAMESPACE, WORKER_ID, VERSION", "NAMESPACE, WORKER_ID"},
-		{"WORKER_LEASE", "NAMESPACE(3), WORKER_ID", "NAMESPACE, WORKER_ID"},
-		{"WORKER_LEASE", "TOKEN", "NAMESPACE, WORKER_ID"},
-		{"WORKER_LEASE_META", "NAMESPACE_UUID", "NAMESPACE"},
-		{"ID_SEGMENT", "NAME, DELTA", "NAME"},
-		{"ID_SEGMENT", "", "NAME"},
-	} {
-		t.Run(tt.table+" "+tt.key, func(t *testing.T) {
-			db, _ := b.Applied(t)
-			storetest.Exec(t, db, "ALTER TABLE "+tt.table+" DROP PRIMARY KEY")
-			if tt.key != "" {
-				storetest.Exec(t, db, "ALTER TABLE "+tt.table+" ADD PRIMARY KEY ("+tt.key+")")
-			}
-			_, err := sqlassigner.SegmentSource(db, sqlassigner.Config{AllowUndurable: true}).Advance(t.Context(), "orders", 1)
-			if tt.table != "ID_SEGMENT" {
-				_, err = storetest.TryAssign(t, assigner.Leased(storetest.LeaseStore(db), assigner.LeaseConfig{AllowUndurable: true}), time.Minute)
-			}
-			want := fmt.Sprintf("table %s lacks its primary key (%s), and has (%s)", tt.table, tt.want, tt.key)
-			storetest.WantError(t, err, leasestore.ErrNotDurable, want)
 		})
 	}
 }
@@ -562,33 +446,6 @@ func TestStatusOfAnotherServerBehindTheAddress(t *testing.T) {
 			t.Errorf("status %+v, %v of server %d", status, err, at)
 		}
 	}
-}
-
-func TestChangesBetweenRenewalsAreNoticed(t *testing.T) {
-	onBoth(t, func(t *testing.T, f flavor) {
-		dsn := f.start(t, "--server-id=7", "--log-bin", "--sync-binlog=1").DSN()
-		admin := openMySQL(t, dsn)
-		storetest.Apply(t, admin)
-		replica, follow := "REPLICA", "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1"
-		if f.name == "MariaDB" {
-			replica, follow = "SLAVE", "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1"
-		}
-		storetest.Exec(t, admin, follow)
-		storetest.BrokenBetweenRenewals(t, admin, openMySQL(t, dsn), []storetest.Break{
-			{Do: "ALTER TABLE WORKER_LEASE ENGINE=MyISAM", Undo: "ALTER TABLE WORKER_LEASE ENGINE=InnoDB", Says: "table WORKER_LEASE with ENGINE=MyISAM"},
-			{Do: "ALTER TABLE WORKER_LEASE_META ENGINE=MyISAM", Undo: "ALTER TABLE WORKER_LEASE_META ENGINE=InnoDB", Says: "table WORKER_LEASE_META with ENGINE=MyISAM"},
-			{Do: "ALTER TABLE WORKER_LEASE DROP PRIMARY KEY", Undo: "ALTER TABLE WORKER_LEASE ADD PRIMARY KEY (NAMESPACE, WORKER_ID)", Says: "lacks its primary key (NAMESPACE, WORKER_ID), and has ()"},
-			{Do: "ALTER TABLE WORKER_LEASE DROP PRIMARY KEY, ADD PRIMARY KEY (NAMESPACE(3), WORKER_ID, VERSION)",
-				Undo: "ALTER TABLE WORKER_LEASE DROP PRIMARY KEY, ADD PRIMARY KEY (NAMESPACE, WORKER_ID)", Says: "and has (NAMESPACE(3), WORKER_ID, VERSION)"},
-			{Do: "SET GLOBAL read_only = ON", Undo: "SET GLOBAL read_only = OFF", Says: "read_only is on"},
-			{Do: "SET GLOBAL innodb_flush_log_at_trx_commit = 2", Undo: "SET GLOBAL innodb_flush_log_at_trx_commit = 1", Says: "innodb_flush_log_at_trx_commit=2"},
-			{Do: "SET GLOBAL sync_binlog = 0", Undo: "SET GLOBAL sync_binlog = 1", Says: "sync_binlog=0"},
-			{Do: "START " + replica + " SQL_THREAD", Undo: "STOP " + replica, Says: "running replication threads"},
-			{Do: "SET autocommit = 0", Undo: "SET autocommit = 1", Here: true, Says: "autocommit=0"},
-			{Do: "BEGIN", Undo: "COMMIT", Here: true, Says: "inside a transaction"},
-			{Do: "CREATE TEMPORARY TABLE WORKER_LEASE SELECT * FROM uidring.WORKER_LEASE", Undo: "DROP TEMPORARY TABLE WORKER_LEASE", Here: true, Says: "table WORKER_LEASE is TEMPORARY"},
-		})
-	})
 }
 
 func TestAStartWaitsForNoLockedRow(t *testing.T) {

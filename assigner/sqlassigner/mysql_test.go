@@ -13,9 +13,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
-	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/faultconn"
 	"github.com/uidring/uidring/internal/test/stores"
@@ -34,7 +32,6 @@ func TestMain(m *testing.M) {
 type flavor struct {
 	name    string
 	start   func(t testing.TB, args ...string) *testserver.Server
-	all     bool   // runs the cases that do not depend on the dialect, too
 	tx      string // begins the names of the variables for transactions
 	counted string // the table of the server's counters
 }
@@ -42,8 +39,8 @@ type flavor struct {
 // onBoth runs a test on MariaDB and on MySQL.
 func onBoth(t *testing.T, test func(t *testing.T, f flavor)) {
 	for _, f := range []flavor{
-		{"MariaDB", testserver.MariaDB, true, "tx", "information_schema.GLOBAL_STATUS"},
-		{"MySQL", testserver.MySQL, false, "transaction", "performance_schema.global_status"},
+		{"MariaDB", testserver.MariaDB, "tx", "information_schema.GLOBAL_STATUS"},
+		{"MySQL", testserver.MySQL, "transaction", "performance_schema.global_status"},
 	} {
 		t.Run(f.name, func(t *testing.T) { test(t, f) })
 	}
@@ -60,7 +57,8 @@ func openMySQL(t *testing.T, dsn string) *sqlx.DB {
 func (f flavor) database(t *testing.T, args ...string) storetest.Database {
 	t.Helper()
 	b := storetest.OnServer(f.start(t, args...), "uidring", openMySQL)
-	b.All, b.Hides, b.Inside = f.all, true, inside
+	b.Kind, b.Start, b.As = strings.ToLower(f.name), f.database, func(dsn, user string) string { return as(user, dsn) }
+	b.Inside = inside
 	b.Block = func(t *testing.T, dsn, table string) (unblock func()) {
 		db := storetest.Session(t, openMySQL(t, dsn), "LOCK TABLES "+table+" READ")
 		return func() { storetest.Exec(t, db, "UNLOCK TABLES") }
@@ -76,7 +74,7 @@ func inside(t *testing.T, dsn string) *sqlx.DB {
 func TestNodes(t *testing.T) {
 	onBoth(t, func(t *testing.T, f flavor) {
 		b := f.database(t)
-		b.Kills = f.all // MySQL takes seconds to start again, and the same driver waits for it
+		b.Kills = f.name == "MariaDB" // MySQL takes seconds to start again, and the same driver waits for it
 		storetest.Run(t, b)
 	})
 }
@@ -87,89 +85,25 @@ func TestDialect(t *testing.T) {
 	onBoth(t, func(t *testing.T, f flavor) {
 		b := f.database(t, "--loose-gtid-mode=OFF", "--loose-enforce-gtid-consistency=OFF")
 		for name, test := range map[string]func(*testing.T, flavor, storetest.Database){
-			"EqualSwapsCountWhileTheClockStandsStill":   equalSwaps,
-			"ClaimReadsFewRowsOfALargeNamespace":        largeNamespace,
-			"SwapIsTriedAgainOnlyWhenRefused":           refusedSwaps,
-			"ReadingARowWaitsForAChangeUnderWay":        changeUnderWay,
-			"ASwapThatHasLostWaitsForNoLock":            lostSwaps,
-			"WithoutAutocommitItIsRefused":              withoutAutocommit,
-			"OpenTransactionOfAnyKindIsRefused":         openTransactions,
-			"TheGrantsOfTheDocumentationAreEnough":      documentedGrants,
-			"ApplyNeedsFewRights":                       rightsOfApply,
-			"AccessIsDeniedWithoutThePassword":          denied,
-			"TableOfAnotherCaseIsRefused":               otherCase,
-			"ItGoesOnWithTheTableOfAJavaDeployment":     javaDeployment,
-			"FilesRunAndKeepTheOriginalsColumns":        files,
-			"EngineWithoutDurableCommitsIsRefused":      engines,
-			"PrimaryKeyOfOtherColumnsIsRefused":         primaryKeys,
-			"ReadOnlyServerIsRefusedUntilItTakesWrites": readOnly,
+			"Scripts": func(t *testing.T, _ flavor, b storetest.Database) { storetest.RunScripts(t, b) },
+			"EqualSwapsCountWhileTheClockStandsStill": equalSwaps,
+			"ClaimReadsFewRowsOfALargeNamespace":      largeNamespace,
+			"SwapIsTriedAgainOnlyWhenRefused":         refusedSwaps,
+			"ReadingARowWaitsForAChangeUnderWay":      changeUnderWay,
+			"ASwapThatHasLostWaitsForNoLock":          lostSwaps,
+			"TheGrantsOfTheDocumentationAreEnough":    documentedGrants,
+			"FilesRunAndKeepTheOriginalsColumns":      files,
+			"AStartWaitsUntilTheServerTakesWrites":    takesWrites,
 		} {
 			t.Run(name, func(t *testing.T) { test(t, f, b) })
 		}
 	})
 }
 
-func TestUndurableServerIsRefusedOrWarnedAbout(t *testing.T) {
-	onBoth(t, func(t *testing.T, f flavor) {
-		b := f.database(t, "--log-bin", "--sync-binlog=0", "--innodb-flush-log-at-trx-commit=2")
-		const flush, sync = "innodb_flush_log_at_trx_commit=2 (allowed: 1)", "sync_binlog=0 with log_bin on (allowed: 1)"
-		db, _ := b.Applied(t)
-		storetest.CheckUndurable(t, db, flush, sync)
-		storetest.Exec(t, db, "CREATE TABLE leaf_alloc (biz_tag varchar(128) PRIMARY KEY, max_id bigint, step int) ENGINE = MyISAM")
-		_, err := sqlassigner.LeafSource(db, sqlassigner.Config{}).Advance(t.Context(), "a", 1)
-		storetest.WantError(t, err, leasestore.ErrNotDurable, flush+", "+sync+", table leaf_alloc with ENGINE=MyISAM (allowed: InnoDB)")
-		if r, err := sqlassigner.SegmentSource(db, sqlassigner.Config{AllowUndurable: true}).Advance(t.Context(), "a", 1); err != nil || r.First != 1 {
-			t.Errorf("segments with AllowUndurable: range %v, %v", r, err)
-		}
-	})
-}
-
-// The nodes of a cluster have different values of server_id, so there is no identity.
-func TestGaleraIsRefusedOrWarnedAbout(t *testing.T) {
-	db := openMySQL(t, testserver.MariaDB(t, "--wsrep-on=ON").DSN())
-	storetest.Apply(t, db)
-	storetest.CheckUndurable(t, db, "wsrep_on=ON (allowed: OFF; Galera has lost acknowledged writes in tests: accept the risk only "+
-		"if that may repeat IDs)")
-	if id := storetest.Identity(t, db); id != "" {
-		t.Errorf("identity %q, want none", id)
-	}
-}
-
-func readOnly(t *testing.T, f flavor, b storetest.Database) {
-	db, dsn := b.Applied(t)
-	l := storetest.Assign(t, storetest.Disposable(db))
-	refused := func(db *sqlx.DB, variable string) {
-		t.Helper()
-		for _, use := range storetest.Kinds(db) {
-			for _, undurable := range []bool{false, true} {
-				storetest.RefusedForNow(t, func(cfg sqlassigner.Config) assigner.Assigner {
-					cfg.AllowUndurable = undurable
-					return use(cfg)
-				}, leasestore.ErrNotDurable, "("+variable+" is on)")
-			}
-		}
-	}
-	refused(openMySQL(t, dsn+"?"+f.tx+"_read_only=1"), "transaction_read_only")
-	storetest.Exec(t, db, "SET GLOBAL read_only = ON")
-	refused(db, "read_only")
-	storetest.Renew(t, l)
-	storetest.Exec(t, db, "SET GLOBAL read_only = OFF")
+func takesWrites(t *testing.T, _ flavor, b storetest.Database) {
+	db, _ := b.Applied(t)
 	storetest.ComesBack(t, db, func() { storetest.Exec(t, db, "SET GLOBAL read_only = ON") },
 		func() { storetest.Exec(t, db, "SET GLOBAL read_only = OFF") })
-}
-
-func denied(t *testing.T, _ flavor, b storetest.Database) {
-	db, dsn := b.Applied(t)
-	storetest.Exec(t, db, "CREATE USER guest@'127.0.0.1' IDENTIFIED BY 'hunter2'",
-		"CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'hunter2'", "GRANT SELECT ON * TO reader@'127.0.0.1'")
-	storetest.Denied(t, openMySQL, []storetest.Denial{
-		{DSN: as("guest:hunter2x", dsn), Is: sqlassigner.ErrAccessDenied, Says: "check user and password"},
-		{DSN: as("nobody:hunter2", dsn), Is: sqlassigner.ErrAccessDenied, Says: "check user and password"},
-		{DSN: as("guest:hunter2", dsn), Is: sqlassigner.ErrAccessDenied, Says: "the database does not exist, or the user has no right to it"},
-		{DSN: as("reader:hunter2", dsn), Is: sqlassigner.ErrAccessDenied, Says: "INSERT command denied"},
-		{DSN: dsn + "x", Is: sqlassigner.ErrTableMissing, Says: "create the database"},
-		{DSN: "ids:hunter2@tcp(127.0.0.1:1)/ids", Is: sqlassigner.ErrUnreachable, Says: "dial tcp 127.0.0.1:1: connect: connection refused"},
-	})
 }
 
 // as replaces the user of a DSN.
@@ -181,19 +115,6 @@ func grant(t *testing.T, admin *sqlx.DB, user, rights string, tables ...string) 
 	for _, table := range tables {
 		storetest.Exec(t, admin, fmt.Sprintf("GRANT %s ON %s TO %s@'127.0.0.1'", rights, table, user))
 	}
-}
-
-// Apply needs the right to create tables only if a table is missing.
-func rightsOfApply(t *testing.T, _ flavor, b storetest.Database) {
-	admin, dsn := b.Applied(t)
-	storetest.Exec(t, admin, "CREATE USER writer@'127.0.0.1' IDENTIFIED BY 'hunter2'")
-	grant(t, admin, "writer", "SELECT, INSERT, UPDATE", "*")
-	db := openMySQL(t, as("writer:hunter2", dsn))
-	storetest.Apply(t, db)
-	storetest.Exec(t, admin, "DROP TABLE WORKER_STICKY")
-	_, err := storetest.TryApply(t, db, sqlassigner.Config{})
-	storetest.WantError(t, err, sqlassigner.ErrAccessDenied, "CREATE to make a missing one; or have a user with these rights run "+
-		"uidring schema mysql leases nodes segments | mysql your_database")
 }
 
 // The client runs a file as a whole, comments included. Java services know these columns, no more
@@ -233,8 +154,9 @@ func TestUnusableHandleIsAnErrorOfAssign(t *testing.T) {
 		_, err1 := sqlassigner.Disposable(tt.db, sqlassigner.Config{}).Assign(t.Context(), assignertest.Domain())
 		_, err2 := sqlassigner.Sticky(tt.db, "key", sqlassigner.Config{}).Assign(t.Context(), assignertest.Domain())
 		_, err3 := sqlassigner.Apply(t.Context(), tt.db, sqlassigner.Config{})
-		_, err4 := sqlassigner.LeaseStore(tt.db, "orders", sqlassigner.Config{}).Status(t.Context())
-		for _, err := range []error{err1, err2, err3, err4} {
+		_, err4 := sqlassigner.SegmentSource(tt.db, sqlassigner.Config{}).Advance(t.Context(), "orders", 1)
+		_, err5 := sqlassigner.LeaseStore(tt.db, "orders", sqlassigner.Config{}).Status(t.Context())
+		for _, err := range []error{err1, err2, err3, err4, err5} {
 			if err == nil || !strings.Contains(err.Error(), tt.want) || tt.sentinel != nil && !errors.Is(err, tt.sentinel) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
@@ -268,6 +190,7 @@ const mysqlEnv = "UIDRING_TEST_MYSQL"
 
 func TestNodesOnMySQL(t *testing.T)          { storetest.Run(t, mySQL(t)) }
 func TestLeasesOnMySQL(t *testing.T)         { storetest.RunLeases(t, mySQL(t)) }
+func TestScriptsOnMySQL(t *testing.T)        { storetest.RunScripts(t, mySQL(t)) }
 func TestFaultsOfLeasesOnMySQL(t *testing.T) { storetest.LeasesWithstandFaults(t, mySQL(t)) }
 
 // mySQL is a backend on a server that the test did not start: a proxy takes it down.
@@ -285,7 +208,7 @@ func mySQL(t *testing.T) storetest.Database {
 	proxy := faultconn.Start(t, config.Addr)
 	config.Net, config.Addr = "tcp", proxy.Addr()
 
-	b := storetest.Database{All: true, Hides: true, Open: openMySQL, Inside: inside, Addr: proxy.Addr()} // TiDB locks no tables
+	b := storetest.Database{Kind: "tidb", Open: openMySQL, Inside: inside, Addr: proxy.Addr()} // TiDB locks no tables
 	b.Down = func(*testing.T, string) (up func()) { return proxy.Down() }
 	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
 		name := fmt.Sprintf("uidring_test_%d", rand.Uint64())

@@ -26,6 +26,13 @@ import (
 
 // A Database is a database under test.
 type Database struct {
+	// Kind is mariadb, mysql, postgres or sqlite.
+	Kind string
+	// Server has the databases, and Start starts another one; nil: the database is a file.
+	Server *testserver.Server
+	Start  func(t *testing.T, args ...string) Database
+	// As replaces the user in a DSN.
+	As func(dsn, user string) string
 	// Empty creates a database without tables. It returns a handle, which the test closes, and the
 	// DSN for another process.
 	Empty func(t *testing.T) (db *sqlx.DB, dsn string)
@@ -41,15 +48,11 @@ type Database struct {
 	// Inside returns a handle whose connections are inside a transaction from the start. The test
 	// closes it.
 	Inside func(t *testing.T, dsn string) *sqlx.DB
-	// All runs the cases that do not depend on the dialect, too: one database, MariaDB, is enough.
-	All bool
 	// Block keeps all others from writing to a table, not from reading it, until unblock is called;
 	// nil: it cannot do one without the other. Blocked is a query for how many sessions wait for
 	// that.
 	Block   func(t *testing.T, dsn, table string) (unblock func())
 	Blocked string
-	// Hides: a temporary table hides a table from statements with its schema, too.
-	Hides bool
 }
 
 // OnServer returns a Database whose databases lie on one server, whose first one has a name.
@@ -68,24 +71,15 @@ func OnServer(s *testserver.Server, first string, open func(t *testing.T, dsn st
 			s.Kill9()
 			return func() { s.Restart() }
 		},
-		Kills: true,
-		Addr:  s.Addr(),
+		Kills:  true,
+		Server: s,
+		Addr:   s.Addr(),
 	}
 }
 
-// A storeCase is a case of a suite.
-type storeCase struct {
-	name string
-	once bool // it does not depend on the dialect: only a Database with All runs it
-	run  func(*testing.T, Database)
-}
-
-func (b Database) runCases(t *testing.T, cases []storeCase) {
-	for _, c := range cases {
-		if b.All || !c.once {
-			t.Run(c.name, func(t *testing.T) { c.run(t, b) })
-		}
-	}
+// run runs a case.
+func (b Database) run(t *testing.T, name string, test func(*testing.T, Database)) {
+	t.Run(name, func(t *testing.T) { test(t, b) })
 }
 
 // Applied returns a new database with all tables.
@@ -158,39 +152,36 @@ func Leased(db *sqlx.DB) assigner.Assigner {
 	return assigner.Leased(LeaseStore(db), assigner.LeaseConfig{})
 }
 
-// Disposable, Sticky and Beside return assigners of Kinds. Beside leases worker IDs, and leaves the
-// low ones to WORKER_NODE.
-func Disposable(db *sqlx.DB) assigner.Assigner { return Kinds(db)["Disposable"](sqlassigner.Config{}) }
+// Disposable, Sticky and Beside return assigners of Kinds.
+func Disposable(db *sqlx.DB) assigner.Assigner { return Kind(db, "disposable", sqlassigner.Config{}) }
 
-func Sticky(db *sqlx.DB) assigner.Assigner { return Kinds(db)["Sticky"](sqlassigner.Config{}) }
+func Sticky(db *sqlx.DB) assigner.Assigner { return Kind(db, "sticky", sqlassigner.Config{}) }
 
-func Beside(db *sqlx.DB) assigner.Assigner { return Kinds(db)["Leased"](sqlassigner.Config{}) }
+func Beside(db *sqlx.DB) assigner.Assigner { return Kind(db, "beside", sqlassigner.Config{}) }
 
 // besideNodes is the first worker ID of a namespace that has Disposable in its database.
 const besideNodes = 1000
 
-// from returns an assigner for a namespace that begins at a worker ID.
-func from(db *sqlx.DB, name string, first int64) assigner.Assigner {
-	return assigner.Leased(sqlassigner.LeaseStore(db, name, sqlassigner.Config{}), assigner.LeaseConfig{FirstWorkerID: first})
-}
+// Kinds are kinds of assigners, which write to all tables of worker IDs. beside and fenced leave
+// the low worker IDs to WORKER_NODE.
+var Kinds = []string{"disposable", "sticky", "beside", "fenced"}
 
-// Kinds returns assigners by name. They write to all tables of worker IDs.
-func Kinds(db *sqlx.DB) map[string]func(cfg sqlassigner.Config) assigner.Assigner {
-	leases := func(cfg sqlassigner.Config) (leasestore.Store, assigner.LeaseConfig) {
-		undurable := cfg.AllowUndurable
-		cfg.AllowUndurable = false
-		return sqlassigner.LeaseStore(db, namespace, cfg), assigner.LeaseConfig{FirstWorkerID: besideNodes, AllowUndurable: undurable}
+// Kind returns an assigner of one of Kinds.
+func Kind(db *sqlx.DB, kind string, cfg sqlassigner.Config) assigner.Assigner {
+	switch kind {
+	case "disposable":
+		return sqlassigner.Disposable(db, cfg)
+	case "sticky":
+		return sqlassigner.Sticky(db, "orders", cfg)
 	}
-	return map[string]func(cfg sqlassigner.Config) assigner.Assigner{
-		"Disposable": func(cfg sqlassigner.Config) assigner.Assigner { return sqlassigner.Disposable(db, cfg) },
-		"Sticky":     func(cfg sqlassigner.Config) assigner.Assigner { return sqlassigner.Sticky(db, "orders", cfg) },
-		"Leased":     func(cfg sqlassigner.Config) assigner.Assigner { return assigner.Leased(leases(cfg)) },
-		"Fenced": func(cfg sqlassigner.Config) assigner.Assigner {
-			s, leases := leases(cfg)
-			leases.Owner = "owner"
-			return assigner.Fenced(s, assigner.Static(besideNodes+7), leases)
-		},
+	leases := assigner.LeaseConfig{FirstWorkerID: besideNodes, AllowUndurable: cfg.AllowUndurable}
+	cfg.AllowUndurable = false
+	store := sqlassigner.LeaseStore(db, namespace, cfg)
+	if kind == "beside" {
+		return assigner.Leased(store, leases)
 	}
+	leases.Owner = "owner"
+	return assigner.Fenced(store, assigner.Static(besideNodes+7), leases)
 }
 
 // Undurable accepts databases that may forget commits.
@@ -239,7 +230,7 @@ func Refused(t *testing.T, a assigner.Assigner, sentinel error, parts ...string)
 
 // RefusedForNow is Refused for an error that retries follow. It ends the context after the first
 // attempt.
-func RefusedForNow(t *testing.T, use func(cfg sqlassigner.Config) assigner.Assigner, sentinel error, parts ...string) {
+func RefusedForNow(t *testing.T, db *sqlx.DB, kind string, sentinel error, parts ...string) {
 	t.Helper()
 	log := testkit.Recorder{First: make(chan struct{})}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -251,7 +242,7 @@ func RefusedForNow(t *testing.T, use func(cfg sqlassigner.Config) assigner.Assig
 		case <-ctx.Done():
 		}
 	}()
-	_, err := use(sqlassigner.Config{Logger: log.Logger()}).Assign(ctx, assignertest.Domain())
+	_, err := Kind(db, kind, sqlassigner.Config{Logger: log.Logger()}).Assign(ctx, assignertest.Domain())
 	WantError(t, err, sentinel, append(parts, context.Canceled.Error())...)
 }
 
@@ -271,18 +262,6 @@ func WantError(t *testing.T, err, sentinel error, parts ...string) {
 	}
 }
 
-// RefusedFor checks that every assigner rejects a handle, also with AllowUndurable. db connects to
-// the same tables.
-func RefusedFor(t *testing.T, db, handle *sqlx.DB, parts ...string) {
-	t.Helper()
-	for name, use := range Kinds(handle) {
-		Assign(t, Kinds(db)[name](sqlassigner.Config{})) // namespace, pin and key are there
-		for _, cfg := range []sqlassigner.Config{{}, Undurable} {
-			Refused(t, use(cfg), leasestore.ErrNotDurable, parts...)
-		}
-	}
-}
-
 // CheckUndurable checks that a database with these faults is refused, and that AllowUndurable turns
 // each into a warning.
 func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
@@ -297,7 +276,7 @@ func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
 		t.Errorf("faults %q, want %q: %v", status.Faults, faults, err)
 	}
 	Refused(t, Beside(db), leasestore.ErrNotDurable, append(faults, "AllowUndurable")...)
-	Assign(t, Kinds(db)["Leased"](Undurable))
+	Assign(t, Kind(db, "beside", Undurable))
 	texts := log.Read()
 	if len(texts) != len(faults) {
 		t.Errorf("log %q, want %d warnings", texts, len(faults))
@@ -307,30 +286,6 @@ func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
 		quoted := strconv.Quote(fault)
 		if !strings.HasPrefix(texts[i], `level=WARN msg="sqlassigner: `) || !strings.Contains(texts[i], quoted[1:len(quoted)-1]) {
 			t.Errorf("log %q, want a warning of %q", texts[i], fault)
-		}
-	}
-}
-
-// A Denial is a handle that no assigner gets a worker ID over: the error is Is, and its text has
-// Says.
-type Denial struct {
-	DSN  string
-	Is   error
-	Says string
-}
-
-// Denied checks the errors of assigners on handles whose DSNs have a password with hunter2 in it,
-// which no error shows.
-func Denied(t *testing.T, open func(t *testing.T, dsn string) *sqlx.DB, denials []Denial) {
-	t.Helper()
-	for _, d := range denials {
-		passes := errors.Is(d.Is, sqlassigner.ErrUnreachable) || errors.Is(d.Is, leasestore.ErrNotDurable)
-		for _, use := range Kinds(open(t, d.DSN)) {
-			if passes {
-				RefusedForNow(t, use, d.Is, d.Says)
-			} else {
-				Refused(t, use(sqlassigner.Config{}), d.Is, d.Says)
-			}
 		}
 	}
 }

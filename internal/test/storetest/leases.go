@@ -17,26 +17,19 @@ import (
 
 // RunLeases runs the tests of LeaseStore that need no particular server.
 func RunLeases(t *testing.T, b Database) {
-	b.runCases(t, []storeCase{
-		{"Conforms", false, func(t *testing.T, b Database) { assignertest.RunStore(t, b.fixtures(t)) }},
-		{"MissingKeyIsRefused", false, missingKey},
-		{"ExpiryHasTheDigitsOfTheClock", false, expiryDigits},
-		{"AnotherSchemaVersionIsRefused", true, anotherVersion},
-		{"OpenTransactionIsRefused", false, openTransaction},
-		{"TransactionThatBeginsIsRefused", false, transactionBegins},
-	})
+	b.run(t, "Conforms", func(t *testing.T, b Database) { assignertest.RunStore(t, b.fixtures(t)) })
+	b.run(t, "ExpiryHasTheDigitsOfTheClock", expiryDigits)
+	b.run(t, "TransactionThatBeginsIsRefused", transactionBegins)
 }
 
 // Driver runs the cases that a second driver of a database, or a pooler before it, may change:
 // errors, the life of a lease, transactions and an outage.
 func Driver(t *testing.T, b Database) {
-	b.runCases(t, []storeCase{
-		{"ExpiryHasTheDigitsOfTheClock", false, expiryDigits},
-		{"ErrorsAreDiagnosed", false, driverErrors},
-		{"LeasesLive", false, leasesLive},
-		{"TransactionThatBeginsIsRefused", false, transactionBegins},
-		{"RenewalWaitsForTheDatabase", false, renewalWaits},
-	})
+	b.run(t, "ExpiryHasTheDigitsOfTheClock", expiryDigits)
+	b.run(t, "ErrorsAreDiagnosed", driverErrors)
+	b.run(t, "LeasesLive", leasesLive)
+	b.run(t, "TransactionThatBeginsIsRefused", transactionBegins)
+	b.run(t, "RenewalWaitsForTheDatabase", renewalWaits)
 }
 
 // LeasesWithstandFaults cuts connections, and kills the server if the Database can.
@@ -71,19 +64,6 @@ func (b Database) fixture(t *testing.T, dsn string) assignertest.StoreFixture {
 	return f
 }
 
-// missingKey has tables as CREATE TABLE … AS SELECT leaves them. Without the key, two processes
-// that start at once would both create the row of a worker ID.
-func missingKey(t *testing.T, b Database) {
-	for _, table := range []string{"WORKER_LEASE", "WORKER_LEASE_META"} {
-		db, _ := b.Applied(t)
-		Exec(t, db, "CREATE TABLE COPIED AS SELECT * FROM "+table, "DROP TABLE "+table, "ALTER TABLE COPIED RENAME TO "+table)
-		l, err := TryAssign(t, Leased(db), time.Minute)
-		if err == nil || !strings.Contains(err.Error(), "lacks its primary key") {
-			t.Errorf("Assign with %s without its key: %v, %v; want an error that says so", table, l, err)
-		}
-	}
-}
-
 // expiryDigits: a row expires exactly its time to live after the swap. SQLite has milliseconds.
 func expiryDigits(t *testing.T, b Database) {
 	db, _ := b.Applied(t)
@@ -99,19 +79,6 @@ func expiryDigits(t *testing.T, b Database) {
 	if errRow != nil || errAfter != nil || row.Expires.Before(before.Now.Add(ttl-digit)) || row.Expires.After(after.Now.Add(ttl+digit)) || row.Owner != `ö'"\%?$1` {
 		t.Errorf("row %+v, want that it expires %v after a time from %v to %v: %v, %v", row, ttl, before.Now, after.Now, errRow, errAfter)
 	}
-}
-
-// anotherVersion: a namespace that a later release has changed is refused, and not listed.
-func anotherVersion(t *testing.T, b Database) {
-	db, _ := b.Applied(t)
-	Assign(t, Leased(db))
-	Assign(t, from(db, "other", 77))
-	Exec(t, db, "UPDATE WORKER_LEASE_META SET SCHEMA_VERSION = 2 WHERE NAMESPACE = '"+namespace+"'")
-	all, err := LeaseStore(db).Namespaces(t.Context())
-	if err != nil || len(all) != 1 || all["other"].FirstWorkerID != 77 {
-		t.Errorf("namespaces %+v, want the other one, from 77: %v", all, err)
-	}
-	Refused(t, Leased(db), assigner.ErrLayoutMismatch, "SCHEMA_VERSION 2, here 1", fmt.Sprintf("row %q of WORKER_LEASE_META", namespace))
 }
 
 func driverErrors(t *testing.T, b Database) {
@@ -162,13 +129,6 @@ func wantFence(t *testing.T, s leasestore.Store, l assigner.Lease, version int64
 	if err != nil || row.Fence != g.Last || row.Version != version {
 		t.Errorf("row %+v; want fence %d, version %d: %v", row, g.Last, version, err)
 	}
-}
-
-// openTransaction takes worker IDs over a connection that is inside a transaction. A grant is gone
-// when that ends, and the next process gets the same: 60,000 of 60,000 IDs were equal.
-func openTransaction(t *testing.T, b Database) {
-	db, dsn := b.Applied(t)
-	RefusedFor(t, db, b.Inside(t, dsn), "inside a transaction", "BeginTx")
 }
 
 // transactionBegins has a holder's connection begin a transaction. If a renewal succeeds, other

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,33 +14,15 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/testkit"
-	"github.com/uidring/uidring/schema"
 )
 
 // Run runs the tests of Disposable and Sticky that need no particular server, and of both beside
 // leases.
 func Run(t *testing.T, b Database) {
-	b.runCases(t, []storeCase{
-		{"LeasesOutliveAnOutage", false, outlive},
-		{"DisposableConforms", false, disposableConforms},
-		{"StickyConforms", false, stickyConforms},
-		{"SourcesShareTheNumbers", false, shareTheNumbers},
-		{"LeasesBesideNodesBeginAboveThem", false, leasesBesideNodes},
-		{"LeasesBesideNodesOfAnotherLayout", true, besideAnotherLayout},
-		{"NodesDoNotGrowIntoLeases", false, growIntoLeases},
-		{"FewNodesLeftIsLogged", true, fewLeft},
-		{"NodesOrLeasesThatAreOvertaken", false, overtaken},
-		{"OneKindOfTablesIsEnough", false, oneKind},
-		{"ApplyCreatesGroups", false, applyGroups},
-		{"LeasedCreatesItsTables", false, leasedCreates},
-		{"MissingTableNamesTheRemedy", true, missingTable},
-		{"KeyNotReturned", true, keyNotReturned},
-		{"ExhaustedSaysHowMany", true, exhausted},
-		{"MismatchNamesEveryField", true, mismatch},
-		{"ChangedRowIsNoticed", true, changedRow},
-		{"RowSaysWhereTheProcessRuns", true, whereItRuns},
-		{"TemporaryTablesAreNotUsed", false, temporaryTables},
-	})
+	b.run(t, "LeasesOutliveAnOutage", outlive)
+	b.run(t, "DisposableConforms", disposableConforms)
+	b.run(t, "StickyConforms", stickyConforms)
+	b.run(t, "LeasedCreatesItsTables", leasedCreates)
 }
 
 // outlive renews leases without a fence while the server is away, and has an assignment wait for
@@ -125,53 +104,6 @@ func (b Database) conforms(t *testing.T, g assigner.Guarantee, rows string, open
 	})
 }
 
-// javaRow is the statement of the original's mapper, which knows nothing of the tables beside
-// WORKER_NODE.
-const javaRow = "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE, MODIFIED, CREATED) VALUES " +
-	"('10.0.0.1', '1767225600000-4711', 2, '2026-01-01', CURRENT_TIMESTAMP, CURRENT_TIMESTAMP)"
-
-// javaRowOf is javaRow for a worker ID.
-func javaRowOf(id int64) string {
-	return strings.NewReplacer("(HOST_NAME", "(ID, HOST_NAME", "('10", fmt.Sprintf("(%d, '10", id)).Replace(javaRow)
-}
-
-// shareTheNumbers has Java services, Disposable and Sticky take worker IDs in turns.
-func shareTheNumbers(t *testing.T, b Database) {
-	db, _ := b.Applied(t)
-	var leases []assigner.Lease
-	for i := range 5 {
-		Exec(t, db, javaRow)
-		leases = append(leases, Assign(t, Disposable(db)),
-			Assign(t, sqlassigner.Sticky(db, fmt.Sprint("key ", i), sqlassigner.Config{})))
-	}
-	for i, l := range leases {
-		if got, want := l.Grant().WorkerID, int64(3*(i/2)+2+i%2); got != want {
-			t.Errorf("worker %d beside the Java rows, want %d", got, want)
-		}
-		Renew(t, l)
-	}
-}
-
-// applyGroups creates the tables of one group after the other. Names are in lower case in
-// PostgreSQL.
-func applyGroups(t *testing.T, b Database) {
-	db, _ := b.Empty(t)
-	for _, tt := range []struct {
-		groups []schema.Group
-		want   string
-	}{
-		{nil, "WORKER_LEASE WORKER_LEASE_META"},
-		{[]schema.Group{schema.Leases, schema.Segments}, "ID_SEGMENT"},
-		{[]schema.Group{schema.Nodes, schema.Segments}, "WORKER_NODE WORKER_NODE_TOKEN WORKER_NODE_PIN WORKER_STICKY"},
-		{nil, ""},
-	} {
-		made, err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}, tt.groups...)
-		if got := strings.ToUpper(strings.Join(made, " ")); got != tt.want || err != nil {
-			t.Errorf("Apply of %q created %q, want %q: %v", tt.groups, got, tt.want, err)
-		}
-	}
-}
-
 // takeAtOnce has n assigners, with a handle each as processes have, take a worker ID at once, and
 // checks that all differ.
 func takeAtOnce(t *testing.T, n int, open func() assigner.Assigner) {
@@ -207,89 +139,4 @@ func leasedCreates(t *testing.T, b Database) {
 	Exec(t, db, "DROP TABLE WORKER_LEASE", "DROP TABLE WORKER_LEASE_META")
 	Refused(t, a, sqlassigner.ErrTableMissing, "schema.Leases")
 	Assign(t, sqlassigner.Leased(db, namespace))
-}
-
-func missingTable(t *testing.T, b Database) {
-	const nodes, leases = "schema.Nodes), or with uidring schema mysql nodes |", "schema.Leases), or with uidring schema mysql leases |"
-	for table, tt := range map[string]struct {
-		use  func(*sqlx.DB) assigner.Assigner
-		want string
-	}{
-		"WORKER_NODE": {Disposable, nodes}, "WORKER_NODE_TOKEN": {Disposable, nodes}, "WORKER_NODE_PIN": {Disposable, nodes},
-		"WORKER_STICKY": {Sticky, nodes}, "WORKER_LEASE": {Beside, leases}, "WORKER_LEASE_META": {Beside, leases},
-	} {
-		db, _ := b.Applied(t)
-		Exec(t, db, "DROP TABLE "+table)
-		a := tt.use(db)
-		Refused(t, a, sqlassigner.ErrTableMissing, "create it with sqlassigner.Apply(…, "+tt.want, table)
-		Apply(t, db)
-		Assign(t, a)
-	}
-}
-
-// keyNotReturned has a WORKER_NODE whose ID does not count by itself.
-func keyNotReturned(t *testing.T, b Database) {
-	db, _ := b.Applied(t)
-	Exec(t, db, "ALTER TABLE WORKER_NODE MODIFY ID bigint NOT NULL DEFAULT 0")
-	Refused(t, Disposable(db), sqlassigner.ErrKeyNotReturned, "WORKER_NODE gave 0 for a new row", "schema/worker_node.sql")
-}
-
-func exhausted(t *testing.T, b Database) {
-	db, _ := b.Applied(t)
-	held := sqlassigner.Sticky(db, "held", sqlassigner.Config{})
-	d := assignertest.Domain()
-	d.Layout.WorkerBits = 3
-	for _, last := range []int64{6, 7} {
-		if _, err := held.Assign(t.Context(), d); err != nil {
-			t.Fatalf("Assign for a key, before and after it has its number: %v", err)
-		}
-		Exec(t, db, javaRowOf(last))
-	}
-	for _, a := range []assigner.Assigner{Disposable(db), Sticky(db)} {
-		_, err := a.Assign(t.Context(), d)
-		WantError(t, err, assigner.ErrWorkersExhausted, "the next ID of WORKER_NODE is ", "28/5/3/13", "7 (1 to 7)", "more worker bits")
-	}
-}
-
-func mismatch(t *testing.T, b Database) {
-	db, _ := b.Applied(t)
-	Assign(t, Sticky(db))
-	d := assignertest.Domain()
-	d.DatacenterID = 7
-	d.Layout.DeltaBits, d.Layout.DatacenterBits, d.Layout.WorkerBits, d.Layout.SequenceBits = 41, 0, 10, 12
-	d.Layout.Unit /= 1000
-	d.Epoch = d.Epoch.AddDate(0, 0, 1)
-	_, err := Disposable(db).Assign(t.Context(), d)
-	WantError(t, err, assigner.ErrLayoutMismatch, "WORKER_NODE_PIN has DELTA_BITS 28, here 41; DATACENTER_BITS 5, here 0; "+
-		"WORKER_BITS 17, here 10; SEQUENCE_BITS 13, here 12; UNIT_MS 1000, here 1; EPOCH_MS 1767225600000, here 1767312000000;")
-}
-
-func changedRow(t *testing.T, b Database) {
-	for _, tt := range []struct{ kind, change, want string }{
-		{"Disposable", "UPDATE WORKER_NODE_TOKEN SET TOKEN = 'another'", "the row with ID 1 has another token in WORKER_NODE_TOKEN"},
-		{"Disposable", "DELETE FROM WORKER_NODE_TOKEN", "the row with ID 1 has vanished from WORKER_NODE_TOKEN"},
-		{"Disposable", "DELETE FROM WORKER_NODE", "the row with ID 1 has vanished from WORKER_NODE "},
-		{"Sticky", "UPDATE WORKER_STICKY SET TOKEN = 'another', HOLDER = 'db-7 pid 4'", `row "orders" of WORKER_STICKY is held by db-7 pid 4`},
-		{"Sticky", "UPDATE WORKER_STICKY SET WORKER_ID = 9", `row "orders" of WORKER_STICKY has worker 9 now`},
-		{"Sticky", "DELETE FROM WORKER_STICKY", `row "orders" of WORKER_STICKY has vanished`},
-	} {
-		db, _ := b.Applied(t)
-		l := Assign(t, Kinds(db)[tt.kind](sqlassigner.Config{}))
-		Exec(t, db, tt.change)
-		WantError(t, Extend(t.Context(), l, 1, 1), assigner.ErrWorkerRowLost, tt.want, "worker 1 must not be used")
-	}
-}
-
-func whereItRuns(t *testing.T, b Database) {
-	db, _ := b.Applied(t)
-	t.Setenv("JPAAS_HOST", "10.0.0.1")
-	t.Setenv("JPAAS_HTTP_PORT", "8080")
-	Assign(t, Disposable(db))
-	if got := Get[string](t, db, "SELECT CONCAT(HOST_NAME, ' ', PORT, ' ', TYPE, ' ', MODIFIED = CREATED) FROM WORKER_NODE"); got != "10.0.0.1 8080 1 1" {
-		t.Errorf("row %q, want host, port, type 1, and equal times", got)
-	}
-	held := Assign(t, Sticky(db))
-	t.Setenv("JPAAS_HOST", "10.0.0.2")
-	Assign(t, Sticky(db))
-	WantError(t, Extend(t.Context(), held, 1, 1), assigner.ErrWorkerRowLost, "held by 10.0.0.2:8080 pid "+strconv.Itoa(os.Getpid()))
 }

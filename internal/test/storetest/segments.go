@@ -9,7 +9,6 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/faultconn"
 	"github.com/uidring/uidring/internal/test/testkit"
@@ -88,7 +87,6 @@ func RunSegments(t *testing.T, b Database) {
 	if b.Addr != "" {
 		t.Run("LostAnswers", func(t *testing.T) { lostAnswers(t, b, db, dsn) })
 	}
-	t.Run("Refusals", func(t *testing.T) { segmentRefusals(t, b, db, dsn) })
 	if java {
 		t.Run("DeltaOfTinyIDChanges", func(t *testing.T) { deltaChanges(t, db) })
 		t.Run("JavaProcesses", func(t *testing.T) { javaProcesses(t, db) })
@@ -165,47 +163,5 @@ func javaProcesses(t *testing.T, db *sqlx.DB) {
 	}
 	if version := Get[int](t, db, "SELECT version FROM tiny_id_info WHERE biz_type = 'mixed'"); version != 20 {
 		t.Errorf("version %d, want one for each of 20 ranges", version)
-	}
-}
-
-// segmentRefusals checks the errors of sources, and that no refused call has moved a counter.
-func segmentRefusals(t *testing.T, b Database, db *sqlx.DB, dsn string) {
-	cfg := sqlassigner.Config{}
-	part := sqlassigner.SegmentPart(db, 1, 2, cfg)
-	if r, err := part.Advance(t.Context(), "shared", 1); err != nil || r.First != 1 {
-		t.Fatal(r, err)
-	}
-	empty, _ := b.Empty(t)
-	type refusal struct {
-		source  segment.Source
-		counter string
-		want    error
-		text    string
-	}
-	refusals := []refusal{
-		{sqlassigner.SegmentPart(db, 0, 2, cfg), "shared", segment.ErrInvalidRange, "has DELTA 2 and REMAINDER 1, here 2 and 0"},
-		{sqlassigner.SegmentSource(db, cfg), "shared", segment.ErrInvalidRange, "has DELTA 2 and REMAINDER 1, here 1 and 0"},
-		{sqlassigner.SegmentPart(db, 2, 2, cfg), "shared", nil, "part 2 of 2, allowed: 0 to parts - 1"},
-		{sqlassigner.SegmentSource(db, cfg), "a b", nil, `"a b", allowed: 1 to 64 of the characters`},
-		{sqlassigner.SegmentSource(nil, cfg), "a", nil, "no database handle"},
-		{sqlassigner.SegmentSource(empty, cfg), "a", sqlassigner.ErrTableMissing, "uidring schema "},
-		{sqlassigner.SegmentSource(b.Inside(t, dsn), cfg), "a", leasestore.ErrNotDurable, "inside a transaction"},
-	}
-	if db.DriverName() == "mysql" {
-		db.MustExec("INSERT INTO tiny_id_info (id, biz_type, delta, remainder) VALUES (2000, 'wrong', 2, 2)")
-		refusals = append(refusals,
-			refusal{sqlassigner.LeafSource(db, cfg), "absent", sqlassigner.ErrNoCounter, `leaf_alloc has no row with biz_tag "absent"`},
-			refusal{sqlassigner.TinyIDSource(db, cfg), "absent", sqlassigner.ErrNoCounter, `tiny_id_info has no row with biz_type "absent"`},
-			refusal{sqlassigner.LeafSource(empty, cfg), "a", sqlassigner.ErrTableMissing, "use the database of the Java service"},
-			refusal{sqlassigner.TinyIDSource(db, cfg), "wrong", segment.ErrInvalidRange, "remainder 2 (allowed:"})
-	}
-	for _, tt := range refusals {
-		r, err := tt.source.Advance(t.Context(), tt.counter, 1)
-		if err == nil || tt.want != nil && !errors.Is(err, tt.want) || !strings.Contains(err.Error(), tt.text) {
-			t.Errorf("range %v, error %v, want %v with %q", r, err, tt.want, tt.text)
-		}
-	}
-	if r, err := part.Advance(t.Context(), "shared", 1); err != nil || r.First != 3 {
-		t.Errorf("range %v, %v, want 3: a call that was refused has moved the counter", r, err)
 	}
 }

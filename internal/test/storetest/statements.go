@@ -1,16 +1,11 @@
 package storetest
 
 import (
-	"context"
-	"errors"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
@@ -42,34 +37,5 @@ func Statements(t *testing.T, db, coming *sqlx.DB, asked func() int) {
 				t.Errorf("%s: allowed for a start %d, for a renewal and a close %d", tt.name, tt.start, tt.most)
 			}
 		}
-	}
-}
-
-// A Break is a change after which the database may forget a renewal, and the text of the error.
-type Break struct {
-	Do, Undo string
-	Here     bool // on the connection of the lease
-	Says     string
-}
-
-// BrokenBetweenRenewals checks that a renewal notices each change, and that the next one after its
-// end succeeds.
-func BrokenBetweenRenewals(t *testing.T, admin, db *sqlx.DB, breaks []Break) {
-	db.SetMaxOpenConns(1)
-	l := Assign(t, Leased(db))
-	for _, b := range breaks {
-		at := admin
-		if b.Here {
-			at = db
-		}
-		Exec(t, at, strings.Split(b.Do, "; ")...)
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond) // some are waited for
-		err := Extend(ctx, l, 1, 1)
-		cancel()
-		if !errors.Is(err, leasestore.ErrNotDurable) || !strings.Contains(err.Error(), b.Says) {
-			t.Errorf("renewal after %s: %v; want %v with %q", b.Do, err, leasestore.ErrNotDurable, b.Says)
-		}
-		Exec(t, at, strings.Split(b.Undo, "; ")...)
-		Renew(t, l)
 	}
 }

@@ -3,8 +3,6 @@ package sql_test
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -20,7 +18,6 @@ import (
 	_ "github.com/lib/pq" // the driver postgres
 
 	"github.com/uidring/uidring"
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/storetest"
@@ -32,6 +29,10 @@ import (
 // postgres is a backend whose databases lie on one server.
 func postgres(s *testserver.Server) storetest.Database {
 	b := storetest.OnServer(s, "postgres", open)
+	b.Kind, b.As = "postgres", asPostgres
+	b.Start = func(t *testing.T, args ...string) storetest.Database {
+		return postgres(testserver.PostgreSQL(t, args...))
+	}
 	b.Block = func(t *testing.T, dsn, table string) (unblock func()) {
 		db := storetest.Session(t, open(t, dsn), "BEGIN; LOCK TABLE "+table+" IN EXCLUSIVE MODE")
 		return func() { _ = db.Close() }
@@ -39,6 +40,9 @@ func postgres(s *testserver.Server) storetest.Database {
 	b.Blocked, b.Inside = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted", insidePostgres
 	return b
 }
+
+// asPostgres replaces the user in a URL.
+func asPostgres(dsn, user string) string { return strings.Replace(dsn, "postgres@", user+"@", 1) }
 
 // insidePostgres has pgx begin a transaction on each new connection, since pgx drops a connection
 // that comes back to the pool inside one. Other drivers do not.
@@ -63,10 +67,6 @@ func TestPostgreSQL(t *testing.T) {
 		{"Segments", storetest.RunSegments},
 		{"LockedRow", storetest.LockedRow},
 		{"Nodes", storetest.Run},
-		{"TableOfAnotherCaseIsRefused", postgresTwins},
-		{"TablesInTwoSchemas", twoSchemas},
-		{"TablesInAnotherSchemaAreLogged", anotherSchema},
-		{"TableThatIsNotOrdinaryIsRefused", notOrdinary},
 		{"FilesRunWithTheClient", postgresFilesRun},
 		{"IDs", keepsIDs},
 	} {
@@ -89,45 +89,13 @@ func TestLeasesOnPostgreSQL(t *testing.T) {
 	storetest.RunLeases(t, b)
 }
 
+func TestScriptsOnPostgreSQL(t *testing.T) {
+	storetest.RunScripts(t, postgres(testserver.PostgreSQL(t)))
+}
+
 func postgresFilesRun(t *testing.T, b storetest.Database) {
 	db, dsn := b.Empty(t)
 	filesRun(t, db, schema.PostgreSQL, "psql", "postgresql-client", "-X", "-v", "ON_ERROR_STOP=1", dsn)
-}
-
-func TestUndurablePostgreSQLIsRefusedOrWarnedAbout(t *testing.T) {
-	s := testserver.PostgreSQL(t)
-	db, dsn := postgres(s).Applied(t)
-	const commit, fsync = "synchronous_commit=off (allowed: all others)", "fsync=off (allowed: on)"
-	storetest.CheckUndurable(t, open(t, dsn+"&synchronous_commit=off"), commit)
-	s.Restart("-c", "synchronous_commit=off", "-c", "fsync=off")
-	storetest.CheckUndurable(t, db, commit, fsync)
-	s.Restart("-c", "synchronous_commit=local")
-	storetest.Assign(t, storetest.Disposable(db))
-}
-
-func TestPostgreSQLDeniesAccessWithoutThePassword(t *testing.T) {
-	s := testserver.PostgreSQL(t)
-	admin, dsn := postgres(s).Applied(t)
-	storetest.Exec(t, admin, "CREATE USER ids", "CREATE USER reader", "GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
-	as := func(user, database string) string {
-		u, err := url.Parse(dsn)
-		testkit.Must(t, err)
-		u.User = url.UserPassword(user, "hunter2")
-		u.Path = database
-		return u.String()
-	}
-	storetest.Apply(t, open(t, as("reader", "test1"))) // no table is missing
-	storetest.Denied(t, open, []storetest.Denial{
-		{DSN: as("absent", "test1"), Is: sqlassigner.ErrAccessDenied, Says: "check user and password"},
-		{DSN: as("ids", "test1"), Is: sqlassigner.ErrAccessDenied, Says: "permission denied for table"},
-		{DSN: as("reader", "test1"), Is: sqlassigner.ErrAccessDenied, Says: "the user needs SELECT, INSERT and UPDATE"},
-		{DSN: as("postgres", "absent"), Is: sqlassigner.ErrTableMissing, Says: "create the database"},
-		{DSN: as("postgres", "test1") + "&default_transaction_read_only=on", Is: leasestore.ErrNotDurable, Says: "transaction_read_only is on"},
-		{DSN: strings.Replace(as("ids", "test1"), s.Addr(), "127.0.0.1:1", 1), Is: sqlassigner.ErrUnreachable, Says: "check that the server runs"},
-	})
-	storetest.Exec(t, admin, "REVOKE CREATE ON SCHEMA public FROM PUBLIC", "DROP TABLE WORKER_STICKY")
-	_, err := storetest.TryApply(t, open(t, as("reader", "test1")), sqlassigner.Config{})
-	storetest.WantError(t, err, sqlassigner.ErrAccessDenied, "GRANT CREATE ON SCHEMA", "run uidring schema postgres leases nodes segments | psql your_database")
 }
 
 func TestPostgreSQLIsKnownByItsDataAndTimeline(t *testing.T) {
@@ -170,8 +138,8 @@ func TestPostgreSQLStandbyIsReadOnly(t *testing.T) {
 	lease := storetest.Assign(t, storetest.Beside(db))
 	restartWith(t, s, db, "standby.signal")
 	for _, params := range []string{"", "&target_session_attrs=read-write", "&target_session_attrs=primary"} {
-		for _, use := range storetest.Kinds(open(t, dsn+params)) {
-			storetest.RefusedForNow(t, use, leasestore.ErrNotDurable, "use the address of the primary")
+		for _, kind := range storetest.Kinds {
+			storetest.RefusedForNow(t, open(t, dsn+params), kind, leasestore.ErrNotDurable, "use the address of the primary")
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -240,80 +208,6 @@ func keepsIDs(t *testing.T, b storetest.Database) {
 	}
 }
 
-func postgresTwins(t *testing.T, b storetest.Database) {
-	storetest.Twins(t, b, map[string]string{
-		`.WORKER_NODE beside `:       `CREATE TABLE "WORKER_NODE" (ID int)`,
-		`.Worker_Lease_Meta beside `: `CREATE VIEW "Worker_Lease_Meta" AS SELECT 1`,
-	})
-}
-
-// Apply does not make a second table in the first schema of the path, and two of them are refused:
-// another user has another path.
-func twoSchemas(t *testing.T, b storetest.Database) {
-	db, dsn := b.Applied(t)
-	both := open(t, dsn+"&search_path=app,public")
-	storetest.Exec(t, db, "CREATE SCHEMA app")
-	first := storetest.Assign(t, storetest.Disposable(db))
-	storetest.Apply(t, both)
-	second := storetest.Assign(t, storetest.Disposable(both))
-	if first.Grant().WorkerID == second.Grant().WorkerID {
-		t.Errorf("worker %d in public, and again with app in front", first.Grant().WorkerID)
-	}
-	app := open(t, dsn+"&search_path=app")
-	storetest.Apply(t, app)
-	storetest.Assign(t, storetest.Disposable(app))
-	const twins = "public.worker_node beside app.worker_node"
-	storetest.Refused(t, storetest.Disposable(both), sqlassigner.ErrTableTwin, twins)
-	_, err := sqlassigner.Apply(t.Context(), both, sqlassigner.Config{})
-	storetest.WantError(t, err, sqlassigner.ErrTableTwin, twins)
-}
-
-// Nothing can refuse tables of two schemas of which neither is on the other's search path: the
-// warning names them. A connection with another path uses the tables that were found first.
-func anotherSchema(t *testing.T, b storetest.Database) {
-	db, dsn := b.Applied(t)
-	storetest.Exec(t, db, "CREATE SCHEMA app")
-	storetest.Apply(t, open(t, dsn+"&search_path=app"))
-	var log testkit.Recorder
-	app := storetest.Session(t, open(t, dsn+"&search_path=app"))
-	a := assigner.Leased(sqlassigner.LeaseStore(app, "orders", sqlassigner.Config{Logger: log.TextLogger()}), assigner.LeaseConfig{})
-	storetest.Assign(t, a)
-	storetest.Exec(t, app, "SET search_path = public")
-	storetest.Assign(t, a)
-	want := []string{`level=WARN msg="sqlassigner: other schemas have tables of these names" ` +
-		`others="[public.worker_lease public.worker_lease_meta public.worker_node]"`}
-	if got := log.Read(); !slices.Equal(got, want) {
-		t.Errorf("log %q, want %q", got, want)
-	}
-	rows := storetest.Get[string](t, db, "SELECT (SELECT COUNT(*) FROM app.worker_lease) || ' ' || COUNT(*) FROM public.worker_lease")
-	if rows != "2 0" {
-		t.Errorf("rows in app and in public: %s, want 2 0", rows)
-	}
-}
-
-// Such tables may lie in an unlogged table, in another database or in memory.
-func notOrdinary(t *testing.T, b storetest.Database) {
-	storetest.Unsafe(t, b, func(t *testing.T, db *sqlx.DB, table string) {
-		storetest.Exec(t, db, "ALTER TABLE "+table+" SET UNLOGGED")
-	}, func(table string) string {
-		return "table " + table + ", which is UNLOGGED (allowed: an ordinary permanent table)"
-	})
-	for kind, statement := range map[string]string{
-		"a view":          "CREATE VIEW %s AS SELECT 1",
-		"partitioned":     "CREATE TABLE %s (ID int) PARTITION BY HASH (ID)", // the parts may be unlogged
-		"a foreign table": "CREATE FOREIGN TABLE %s (ID int) SERVER far",
-	} {
-		db, _ := b.Applied(t)
-		storetest.Exec(t, db, "CREATE FOREIGN DATA WRAPPER far", "CREATE SERVER far FOREIGN DATA WRAPPER far")
-		for _, table := range []string{"WORKER_LEASE", "ID_SEGMENT"} {
-			storetest.Exec(t, db, "DROP TABLE "+table, fmt.Sprintf(statement, table))
-		}
-		storetest.Refused(t, storetest.Leased(db), leasestore.ErrNotDurable, "table worker_lease, which is "+kind+" (allowed:")
-		_, err := sqlassigner.SegmentSource(db, sqlassigner.Config{}).Advance(t.Context(), "orders", 1)
-		storetest.WantError(t, err, leasestore.ErrNotDurable, "table id_segment, which is "+kind+" (allowed:")
-	}
-}
-
 // The server logs each statement.
 func TestStatementsOfALeaseOnPostgreSQL(t *testing.T) {
 	t.Parallel()
@@ -329,18 +223,5 @@ func TestStatementsOfALeaseOnPostgreSQL(t *testing.T) {
 				return strings.Count(before, "LOG:  execute") + strings.Count(before, "LOG:  statement") - strings.Count(before, "marker of") - strings.Count(before, "pg_read_file")
 			}
 		}
-	})
-}
-
-func TestChangesOfPostgreSQLBetweenRenewalsAreNoticed(t *testing.T) {
-	t.Parallel()
-	dsn := testserver.PostgreSQL(t).DSN()
-	admin := open(t, dsn)
-	storetest.Apply(t, admin)
-	storetest.BrokenBetweenRenewals(t, admin, open(t, dsn), []storetest.Break{
-		{Do: "ALTER TABLE WORKER_LEASE SET UNLOGGED", Undo: "ALTER TABLE WORKER_LEASE SET LOGGED", Says: "table worker_lease, which is UNLOGGED"},
-		{Do: "ALTER SYSTEM SET synchronous_commit = off; SELECT pg_reload_conf(); SELECT pg_sleep(0.2)", Undo: "ALTER SYSTEM RESET synchronous_commit; SELECT pg_reload_conf(); SELECT pg_sleep(0.2)",
-			Says: "synchronous_commit=off"},
-		{Do: "ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf(); SELECT pg_sleep(0.2)", Undo: "ALTER SYSTEM RESET fsync; SELECT pg_reload_conf(); SELECT pg_sleep(0.2)", Says: "fsync=off"},
 	})
 }

@@ -1,9 +1,7 @@
 package sql_test
 
 import (
-	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,9 +11,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -26,6 +22,7 @@ import (
 // handle concurrent writers.
 func sqlite() storetest.Database {
 	return storetest.Database{
+		Kind: "sqlite",
 		Empty: func(t *testing.T) (*sqlx.DB, string) {
 			dsn := durable(filepath.Join(testserver.DiskFolder(t), "worker.db"))
 			return open(t, dsn), dsn
@@ -63,6 +60,8 @@ func locked(open func(t *testing.T, dsn string) *sqlx.DB) func(t *testing.T, dsn
 
 func TestSQLite(t *testing.T) { storetest.Run(t, sqlite()) }
 
+func TestScriptsOnSQLite(t *testing.T) { storetest.RunScripts(t, sqlite()) }
+
 func TestSQLiteSegments(t *testing.T) { storetest.RunSegments(t, sqlite()) }
 
 func TestLeasesOnSQLite(t *testing.T) {
@@ -83,103 +82,9 @@ func TestLeasesOnSQLiteWithWriteAheadLog(t *testing.T) {
 	storetest.Driver(t, b)
 }
 
-// The application may have just one connection, and its busy_timeout stays as it was.
-func TestSQLiteWithOneConnection(t *testing.T) {
-	for _, timeout := range []int{7, 5000} {
-		db, _ := sqlite().Applied(t)
-		storetest.Session(t, db, fmt.Sprintf("PRAGMA busy_timeout = %d", timeout))
-		for _, a := range []assigner.Assigner{storetest.Disposable(db), storetest.Sticky(db), storetest.Beside(db)} {
-			l := storetest.Assign(t, a)
-			if err := errors.Join(storetest.Extend(t.Context(), l, 1, 1), l.End(t.Context(), assigner.Ending{Released: true, Used: 1})); err != nil {
-				t.Error(err)
-			}
-		}
-		if got := storetest.Get[int](t, db, "PRAGMA busy_timeout"); got != timeout {
-			t.Errorf("busy_timeout %d after a start, want %d", got, timeout)
-		}
-	}
-}
-
-func TestUndurableSQLiteIsRefusedOrWarnedAbout(t *testing.T) {
-	const dsn = "; such as file:ids.db?_pragma=synchronous(EXTRA), with mattn/go-sqlite3 file:ids.db?_synchronous=EXTRA)"
-	const unlinked = " with journal_mode=delete (allowed: 3 EXTRA; 2 FULL with journal_mode WAL, TRUNCATE, PERSIST" + dsn
-	const memory = "PRAGMA journal_mode=memory (allowed: DELETE, TRUNCATE, PERSIST, WAL)"
-	for pragmas, want := range map[string][]string{
-		"foreign_keys(1)":                       {"PRAGMA synchronous=2" + unlinked}, // as the driver opens it
-		"synchronous(OFF)":                      {"PRAGMA synchronous=0" + unlinked},
-		"journal_mode(WAL) synchronous(NORMAL)": {"PRAGMA synchronous=1 (allowed: 2 FULL, 3 EXTRA" + dsn},
-		"journal_mode(MEMORY)":                  {memory},
-		"journal_mode(OFF) synchronous(1)": {"PRAGMA synchronous=1 (allowed: 2 FULL, 3 EXTRA" + dsn,
-			"PRAGMA journal_mode=off (allowed: DELETE, TRUNCATE, PERSIST, WAL)"},
-		"synchronous(EXTRA)":     nil,
-		"journal_mode(WAL)":      nil,
-		"journal_mode(TRUNCATE)": nil,
-		"journal_mode(PERSIST)":  nil,
-	} {
-		t.Run(pragmas, func(t *testing.T) {
-			_, dsn := sqlite().Applied(t)
-			db := open(t, fileOf(dsn)+"?_pragma="+strings.ReplaceAll(pragmas, " ", "&_pragma="))
-			if want != nil {
-				storetest.CheckUndurable(t, db, want...)
-			} else {
-				storetest.Assign(t, storetest.Disposable(db))
-			}
-		})
-	}
-	t.Run("in memory", func(t *testing.T) {
-		db := open(t, ":memory:")
-		db.SetMaxOpenConns(1)
-		storetest.Apply(t, db)
-		storetest.CheckUndurable(t, db, memory)
-	})
-}
-
-func TestReadOnlySQLiteIsRefused(t *testing.T) {
-	_, dsn := sqlite().Applied(t)
-	for _, dsn := range []string{dsn + "&_pragma=query_only(1)", "file:" + dsn + "&mode=ro"} {
-		db := open(t, dsn)
-		for _, a := range []assigner.Assigner{storetest.Disposable(db), storetest.Sticky(db), storetest.Leased(db)} {
-			storetest.Refused(t, a, sqlassigner.ErrAccessDenied)
-		}
-	}
-}
-
-// SQLite does not give out the number of a deleted row again, even if it was the largest. A counter
-// that was set back does not lead to a second holder of a number whose token is still there.
-func TestSQLiteForgetsNoDeletedNumber(t *testing.T) {
-	db, _ := sqlite().Applied(t)
-	storetest.Assign(t, storetest.Disposable(db))
-	storetest.Exec(t, db, "DELETE FROM WORKER_NODE", "DELETE FROM WORKER_NODE_TOKEN")
-	if w := storetest.Assign(t, storetest.Disposable(db)).Grant().WorkerID; w != 2 {
-		t.Errorf("worker %d after 1 was deleted, want 2", w)
-	}
-	storetest.Exec(t, db, "DELETE FROM WORKER_NODE", "UPDATE sqlite_sequence SET seq = 1")
-	storetest.RefusedForNow(t, storetest.Kinds(db)["Disposable"], context.Canceled, "raise it above the largest ID of WORKER_NODE_TOKEN")
-	storetest.Exec(t, db, "UPDATE sqlite_sequence SET seq = 2")
-	if w := storetest.Assign(t, storetest.Disposable(db)).Grant().WorkerID; w != 3 {
-		t.Errorf("worker %d after the counter was raised, want 3", w)
-	}
-}
-
 func TestSQLiteFilesRunWithTheClient(t *testing.T) {
 	db, dsn := sqlite().Empty(t)
 	filesRun(t, db, schema.SQLite, "sqlite3", "sqlite3", "-bail", fileOf(dsn))
-}
-
-// A second generator of the process, and a generator that refuses such a worker ID, neither take
-// the row of a live generator nor free it.
-func TestRefusedGeneratorDoesNotCostTheHolderItsKey(t *testing.T) {
-	db, _ := sqlite().Applied(t)
-	key := storetest.Sticky(db)
-	holder := storetest.Assign(t, key)
-	if err := storetest.Assign(t, key).End(t.Context(), assigner.Ending{Released: true}); err != nil {
-		t.Error(err)
-	}
-	refuses := assignertest.Domain()
-	refuses.ReuseError = assigner.ErrUnfencedReuse
-	_, err := storetest.Sticky(db).Assign(t.Context(), refuses)
-	storetest.WantError(t, err, assigner.ErrUnfencedReuse, "of Sticky")
-	storetest.Renew(t, holder) // its token is still in the row
 }
 
 func copyFile(t *testing.T, to, from string) {

@@ -1,0 +1,344 @@
+package storetest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/schema"
+	"github.com/uidring/uidring/segment"
+)
+
+// A command is a line of a script.
+type command struct {
+	*script
+	db    *sqlx.DB
+	words []string
+	text  string // behind the first word
+	want  string
+}
+
+func (c command) flag(name string) bool { return slices.Contains(c.words, name) }
+func (c command) arg(i int) string      { return append(c.words, "", "", "")[i] }
+
+// value returns the value of a word such as first=7, or "".
+func (c command) value(name string) string {
+	for _, word := range c.words {
+		if value, ok := strings.CutPrefix(word, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+func (c command) number(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	testkit.Must(c.T, err)
+	return n
+}
+
+// do runs a command, and returns its answer.
+func (c command) do() []string {
+	switch c.words[0] {
+	case "server", "empty":
+	case "env":
+		name, value, _ := strings.Cut(c.text, "=")
+		c.Setenv(name, value)
+	case "open":
+		c.open()
+	case "inside":
+		c.handles[c.arg(1)] = c.b.Inside(c.T, c.dsn)
+	case "block":
+		c.unblock = c.b.Block(c.T, c.dsn, c.text)
+	case "unblock":
+		c.unblock()
+	case "start":
+		a := c.assigner()
+		go func() {
+			_, err := c.take(a)
+			c.started <- err
+		}()
+		testkit.Until(c.T, "a session waits", func() bool { return Get[int](c.T, c.db, c.b.Blocked) > 0 })
+	case "done":
+		return c.answer(<-c.started)
+	default:
+		return c.test()
+	}
+	return nil
+}
+
+// test runs a command under test, and returns its answer.
+func (c command) test() []string {
+	ctx, cancel := c.context()
+	defer cancel()
+	store := c.store()
+	switch name := c.arg(1); c.words[0] {
+	case "sql":
+		return c.answer(c.exec(c.text))
+	case "java":
+		return c.answer(c.exec(javaRow(name)))
+	case "get":
+		return c.get()
+	case "apply":
+		return c.apply(ctx)
+	case "assign":
+		a := c.assigner()
+		l, err := c.take(a)
+		if err != nil {
+			return c.answer(err)
+		}
+		c.assigners[name], c.leases[name] = a, l
+		return []string{fmt.Sprint("worker ", l.Grant().WorkerID)}
+	case "renew":
+		return c.answer(c.renew(ctx, c.leases[name]))
+	case "end":
+		return c.answer(c.leases[name].End(ctx, assigner.Ending{Released: true, Used: 1}))
+	case "advance":
+		r, err := c.source().Advance(ctx, c.arg(2), c.number(c.arg(3)))
+		return c.answer(err, fmt.Sprintf("%d to %d in steps of %d", r.First, r.Last, max(r.Increment, 1)))
+	case "pin":
+		d := c.domain()
+		return c.answer(sqlassigner.Pin(ctx, c.db, c.config(), d.Layout, d.Epoch))
+	}
+	return c.show(ctx, store)
+}
+
+// show runs a command that prints facts about a store.
+func (c command) show(ctx context.Context, store leasestore.Store) (lines []string) {
+	switch c.words[0] {
+	case "status":
+		status, err := store.Status(ctx)
+		return c.answer(err, status.Faults...)
+	case "faults":
+		status, err := store.Status(ctx)
+		CheckUndurable(c.T, c.db, status.Faults...)
+		return c.answer(err, status.Faults...)
+	case "identity":
+		status, err := store.Status(ctx)
+		return c.answer(err, cmp.Or(status.Identity, "none"))
+	case "meta":
+		m, err := store.LoadMeta(ctx) // the row comes beside ErrOverlap, for tools
+		return append([]string{fmt.Sprintf("version %d, first worker ID %d", m.Version, m.FirstWorkerID)}, c.answer(err)...)
+	case "namespaces":
+		all, err := store.Namespaces(ctx)
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			lines = append(lines, fmt.Sprintf("%s from %d", name, all[name].FirstWorkerID))
+		}
+		return c.answer(err, lines...)
+	case "log":
+		lines = slices.DeleteFunc(c.log.Read(), func(line string) bool { return !strings.HasPrefix(line, "level=WARN") })
+		return []string{cmp.Or(strings.Join(lines, "\n"), "none")}
+	}
+	c.Fatalf("unknown command %q", c.words)
+	return nil
+}
+
+// sentinels are the errors that an answer names if, and only if, the error wraps them.
+var sentinels = []error{context.Canceled, assigner.ErrWorkerRowLost, assigner.ErrWorkersExhausted, assigner.ErrQuarantined,
+	assigner.ErrLayoutMismatch, assigner.ErrUnfencedReuse, leasestore.ErrOverlap, leasestore.ErrNotDurable, leasestore.ErrDamaged,
+	sqlassigner.ErrUnreachable, sqlassigner.ErrAccessDenied, sqlassigner.ErrTableMissing, sqlassigner.ErrTableTwin,
+	sqlassigner.ErrKeyNotReturned, sqlassigner.ErrNoCounter, segment.ErrInvalidRange}
+
+// answer returns an error as text, or else lines.
+func (c command) answer(err error, lines ...string) []string {
+	if err == nil {
+		return lines
+	}
+	for _, sentinel := range sentinels {
+		named := strings.Contains(strings.ToLower(c.want), strings.ToLower(sentinel.Error()))
+		if c.want != "" && errors.Is(err, sentinel) != named {
+			c.Errorf("> %s: errors.Is(%v, %v) = %v", strings.Join(c.words, " "), err, sentinel, !named)
+		}
+	}
+	return []string{"error: " + strings.ReplaceAll(err.Error(), "\n", "; ")}
+}
+
+// endsAtRetry is the key of a context's value that ends it.
+type endsAtRetry struct{}
+
+// context returns the context of a call.
+func (c command) context() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(c.Context(), time.Minute)
+	if strings.Contains(c.want, context.Canceled.Error()) {
+		ctx = context.WithValue(ctx, endsAtRetry{}, cancel)
+	}
+	return ctx, cancel
+}
+
+// A retries handler ends the context of a call that is about to be retried.
+type retries struct{ slog.Handler }
+
+func (h retries) Handle(ctx context.Context, r slog.Record) error {
+	if end, ok := ctx.Value(endsAtRetry{}).(context.CancelFunc); ok && r.Level == slog.LevelDebug {
+		end()
+	}
+	return h.Handler.Handle(ctx, r)
+}
+
+func (c command) config() sqlassigner.Config {
+	logger := slog.New(retries{c.log.TextLogger().Handler()})
+	return sqlassigner.Config{AllowUndurable: c.flag("undurable"), LowerCase: c.flag("lower"), Logger: logger}
+}
+
+func (c command) store() leasestore.Store {
+	cfg := c.config()
+	cfg.AllowUndurable = false
+	return sqlassigner.LeaseStore(c.db, cmp.Or(c.value("namespace"), namespace), cfg)
+}
+
+// assigner returns the assigner of a command such as assign a leased namespace=orders first=2. It
+// is one of Kinds, or leased; worker=9 makes that fenced. of=b is the assigner that gave the lease
+// b.
+func (c command) assigner() assigner.Assigner {
+	kind, of, key := c.arg(2), c.value("of"), c.value("key")
+	switch {
+	case of != "":
+		return c.assigners[of]
+	case key != "":
+		return sqlassigner.Sticky(c.db, key, c.config())
+	case kind != "leased":
+		return Kind(c.db, kind, c.config())
+	}
+	cfg := assigner.LeaseConfig{AllowUndurable: c.flag("undurable"), FirstWorkerID: c.number(cmp.Or(c.value("first"), "0"))}
+	if worker := c.value("worker"); worker != "" {
+		cfg.Owner = "owner"
+		return assigner.Fenced(c.store(), assigner.Static(c.number(worker)), cfg)
+	}
+	return assigner.Leased(c.store(), cfg)
+}
+
+// domain returns the domain of the cases, with changes such as workers=16. epoch moves the epoch by
+// milliseconds, and unit is the unit in milliseconds.
+func (c command) domain() assigner.Domain {
+	d := assignertest.Domain()
+	var later, unit time.Duration
+	for name, to := range map[string]any{
+		"deltas": &d.Layout.DeltaBits, "datacenters": &d.Layout.DatacenterBits, "workers": &d.Layout.WorkerBits,
+		"sequences": &d.Layout.SequenceBits, "datacenter": &d.DatacenterID, "epoch": &later, "unit": &unit,
+	} {
+		if value := c.value(name); value != "" {
+			_, err := fmt.Sscan(value, to)
+			testkit.Must(c.T, err)
+		}
+	}
+	d.Layout.Unit = cmp.Or(unit*time.Millisecond, d.Layout.Unit)
+	d.Epoch = d.Epoch.Add(later * time.Millisecond)
+	if c.flag("fresh") {
+		d.ReuseError = assigner.ErrUnfencedReuse
+	}
+	return d
+}
+
+// take takes a lease.
+func (c command) take(a assigner.Assigner) (assigner.Lease, error) {
+	ctx, cancel := c.context()
+	defer cancel()
+	return a.Assign(ctx, c.domain())
+}
+
+// renew renews a lease.
+func (c command) renew(ctx context.Context, l assigner.Lease) error {
+	if c.flag("more") {
+		last := l.Grant().Last
+		return Extend(ctx, l, last, last+100)
+	}
+	return Extend(ctx, l, 1, 1)
+}
+
+// apply prints the names of the tables that it creates.
+func (c command) apply(ctx context.Context) []string {
+	var groups []schema.Group
+	for _, g := range schema.Groups() {
+		if c.flag(string(g)) {
+			groups = append(groups, g)
+		}
+	}
+	made, err := sqlassigner.Apply(ctx, c.db, c.config(), groups...)
+	return c.answer(err, cmp.Or(strings.Join(made, " "), "none"))
+}
+
+// source returns the source of a command such as advance segment orders 10 part=1/2.
+func (c command) source() segment.Source {
+	switch c.arg(1) {
+	case "leaf":
+		return sqlassigner.LeafSource(c.db, c.config())
+	case "tinyid":
+		return sqlassigner.TinyIDSource(c.db, c.config())
+	}
+	part, parts := 0, 1
+	_, _ = fmt.Sscanf(c.value("part"), "%d/%d", &part, &parts)
+	return sqlassigner.SegmentPart(c.db, part, parts, c.config())
+}
+
+// open opens a handle.
+func (c command) open() {
+	file, _, _ := strings.Cut(c.dsn, "?")
+	dsn := strings.NewReplacer("$dsn", c.dsn, "$file", file).Replace(c.words[len(c.words)-1])
+	if user := c.value("user"); user != "" {
+		dsn = c.b.As(dsn, user)
+	}
+	db := c.b.Open(c.T, dsn)
+	if c.flag("one") {
+		db.SetMaxOpenConns(1)
+	}
+	c.handles[c.arg(1)] = db
+}
+
+// javaRow returns the statement of the original's mapper, which knows nothing of the tables beside
+// WORKER_NODE. The ID is the database's choice unless there is one.
+func javaRow(id string) string {
+	row := "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE, MODIFIED, CREATED) VALUES " +
+		"('10.0.0.1', '1767225600000-4711', 2, '2026-01-01', CURRENT_TIMESTAMP, CURRENT_TIMESTAMP)"
+	if id == "" {
+		return row
+	}
+	return strings.NewReplacer("(HOST_NAME", "(ID, HOST_NAME", "('10", "("+id+", '10").Replace(row)
+}
+
+// exec runs statements.
+func (c command) exec(statements string) error {
+	for statement := range strings.SplitSeq(statements, "; ") {
+		if _, err := c.db.ExecContext(c.Context(), statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+// get prints the rows that a query finds.
+func (c command) get() (lines []string) {
+	rows, err := c.db.QueryxContext(c.Context(), c.text)
+	if err != nil {
+		return c.answer(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		values, err := rows.SliceScan()
+		if err != nil {
+			return c.answer(err)
+		}
+		var line []string
+		for _, value := range values {
+			if text, ok := value.([]byte); ok {
+				value = string(text)
+			}
+			line = append(line, fmt.Sprint(value))
+		}
+		lines = append(lines, strings.Join(line, " "))
+	}
+	return c.answer(rows.Err(), lines...)
+}

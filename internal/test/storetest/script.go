@@ -1,0 +1,189 @@
+package storetest
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jmoiron/sqlx"
+
+	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/internal/test/testkit"
+)
+
+//go:embed testdata
+var scripts embed.FS
+
+// RunScripts runs the scripts in testdata. A paragraph is a case on a database of its own, with all
+// tables: a title behind #, and commands behind >. Rows between bars repeat a case for the kinds of
+// Database in their first column, with the columns for $1 to $9. A case without rows is for
+// all kinds; tidb is a server that the tests did not start.
+//
+// Below a command the script has its answer, in which … stands for any text, and letter case does
+// not count. An error only needs the parts in the script, in their order. It must wrap the
+// sentinels that these name, and no others. Where they name a canceled context, it ends before the
+// first retry. A command without an answer must succeed.
+//
+// Commands use the first handle of the database, or the one whose name and colon come first. These
+// prepare a case:
+//
+//	server --log-bin                  starts a server with these arguments for all rows
+//	empty                             creates no tables
+//	env JPAAS_HOST=10.0.0.1           sets a variable of the environment
+//	open b one user=ids:hunter2 $dsn  opens the handle b, with one connection; $file is a file of SQLite
+//	inside b                          opens the handle b, whose connections are inside a transaction
+//	sql STATEMENT; STATEMENT          runs statements
+//	java, java 7                      inserts the row of a Java service, with the ID 7
+//	block WORKER_NODE, unblock        keeps others from writing to a table, and lets them
+//
+// These are under test:
+//
+//	get QUERY                         prints the rows that a query finds
+//	apply nodes segments              creates the tables of these groups
+//	assign a disposable               takes a lease with the name a; see script.assigner
+//	every undurable                   takes a lease by each kind of assigner
+//	start a disposable, done          takes a lease that waits until unblock, and prints its answer
+//	renew a, renew a more, end a      more: the holder has used all deltas
+//	advance leaf orders 10            takes a range of a counter; see script.source
+//	status, faults                    print faults; faults checks that each assigner rejects them
+//	meta, identity, namespaces, log   print these; log has warnings
+//	pin epoch=-1ms                    stores a layout and epoch
+func RunScripts(t *testing.T, b Database) {
+	files, err := fs.Glob(scripts, "testdata/*.txt")
+	testkit.Must(t, err)
+	for _, file := range files {
+		text, err := scripts.ReadFile(file)
+		testkit.Must(t, err)
+		paragraphs := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n\n")
+		for _, p := range paragraphs {
+			title, _, _ := strings.Cut(p, "\n")
+			topic := strings.TrimSuffix(strings.TrimPrefix(file, "testdata/"), ".txt")
+			if rows := rowsFor(b.Kind, p); len(rows) > 0 {
+				t.Run(topic+"/"+strings.Trim(title, "# ."), func(t *testing.T) { b.runCase(t, p, rows) })
+			}
+		}
+	}
+}
+
+// runCase runs a paragraph, once for each row.
+func (b Database) runCase(t *testing.T, paragraph string, rows [][]string) {
+	if _, args, ok := strings.Cut(paragraph, "\n> server"); ok {
+		args, _, _ = strings.Cut(args, "\n")
+		b = b.Start(t, strings.Fields(args)...)
+	}
+	for _, row := range rows {
+		var pairs []string
+		for i, cell := range row {
+			pairs = append(pairs, fmt.Sprintf("$%d", i+1), cell)
+		}
+		t.Run(strings.Join(row, ", "), func(t *testing.T) {
+			newScript(t, b, paragraph).run(strings.NewReplacer(pairs...).Replace(paragraph))
+		})
+	}
+}
+
+// rowsFor returns the rows of a paragraph for a kind. A paragraph without rows has one for each.
+func rowsFor(kind, paragraph string) (rows [][]string) {
+	all := true
+	for line := range strings.SplitSeq(paragraph, "\n") {
+		cells, ok := strings.CutPrefix(line, "|")
+		if !ok {
+			continue
+		}
+		all = false
+		var row []string
+		for cell := range strings.SplitSeq(strings.TrimSuffix(cells, "|"), "|") {
+			row = append(row, strings.TrimSpace(cell))
+		}
+		if slices.Contains(strings.Fields(row[0]), kind) {
+			row[0] = kind
+			rows = append(rows, row)
+		}
+	}
+	if all {
+		return [][]string{{kind}}
+	}
+	return rows
+}
+
+// A script is the world of a case.
+type script struct {
+	*testing.T
+	b         Database
+	dsn       string
+	handles   map[string]*sqlx.DB          // the first one is ""
+	assigners map[string]assigner.Assigner // by the names of their leases
+	leases    map[string]assigner.Lease
+	log       testkit.Recorder // of all assigners and stores
+	unblock   func()
+	started   chan error
+}
+
+func newScript(t *testing.T, b Database, paragraph string) *script {
+	s := &script{T: t, b: b, started: make(chan error, 1), leases: make(map[string]assigner.Lease),
+		assigners: make(map[string]assigner.Assigner)}
+	create := b.Applied
+	if strings.Contains(paragraph, "\n> empty") {
+		create = b.Empty
+	}
+	db, dsn := create(t)
+	s.handles, s.dsn = map[string]*sqlx.DB{"": db}, dsn
+	return s
+}
+
+// run runs the commands of a paragraph, and compares their answers.
+func (s *script) run(paragraph string) {
+	for text := range strings.SplitSeq("\n"+paragraph, "\n> ") {
+		command, rest, _ := strings.Cut(text, "\n")
+		if command == "" { // the title
+			continue
+		}
+		var want []string
+		for line := range strings.SplitSeq(rest, "\n") {
+			if answer, ok := strings.CutPrefix(line, "  "); ok {
+				want = append(want, answer)
+			}
+		}
+		s.check(command, want)
+	}
+}
+
+// check runs a command, and compares its answer.
+func (s *script) check(line string, want []string) {
+	c := command{script: s, want: strings.Join(want, "\n")}
+	handle, rest, named := strings.Cut(line, ": ")
+	if !named || strings.Contains(handle, " ") {
+		handle, rest = "", line
+	}
+	c.db, c.words = s.handles[handle], strings.Fields(rest)
+	if c.db == nil {
+		s.Fatalf("%s: no handle %q", line, handle)
+	}
+	_, c.text, _ = strings.Cut(rest, " ")
+	if c.words[0] == "every" {
+		for _, kind := range Kinds {
+			c.words = append([]string{"assign", kind, kind}, strings.Fields(c.text)...)
+			c.compare(line+", "+kind, c.do())
+		}
+		return
+	}
+	c.compare(line, c.do())
+}
+
+// compare reports an answer other than the wanted one.
+func (c command) compare(line string, got []string) {
+	c.Helper()
+	text := strings.Join(got, "\n")
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(c.want), "…", ".*")
+	if strings.Contains(c.want, "error: ") {
+		pattern = strings.Replace(pattern, "error: ", "error: .*", 1) + ".*"
+	}
+	wrong := c.want != "" && !regexp.MustCompile("(?is)^"+pattern+"$").MatchString(text)
+	if wrong || c.want == "" && strings.HasPrefix(text, "error: ") || strings.Contains(text, "hunter2") {
+		c.Errorf("> %s\n  %s\nwant\n  %s", line, text, c.want)
+	}
+}
