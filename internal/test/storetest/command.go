@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,6 +61,8 @@ func (c command) do() []string {
 		c.Setenv(name, value)
 	case "open":
 		c.open()
+	case "move", "copy", "link", "delete":
+		testkit.Must(c.T, c.changeFile(c.arg(1), c.arg(2)))
 	case "inside":
 		c.handles[c.arg(1)] = c.b.Inside(c.T, c.dsn)
 	case "block":
@@ -284,10 +287,23 @@ func (c command) source() segment.Source {
 	return sqlassigner.SegmentPart(c.db, part, parts, c.config())
 }
 
+// changeFile changes a file of SQLite.
+func (c command) changeFile(from, to string) error {
+	switch c.words[0] {
+	case "move":
+		return os.Rename(from, to)
+	case "link":
+		return os.Link(from, to)
+	case "delete":
+		return os.Remove(from)
+	}
+	content, err := os.ReadFile(from)
+	return errors.Join(err, os.WriteFile(to, content, 0o600))
+}
+
 // open opens a handle.
 func (c command) open() {
-	file, _, _ := strings.Cut(c.dsn, "?")
-	dsn := strings.NewReplacer("$dsn", c.dsn, "$file", file).Replace(c.words[len(c.words)-1])
+	dsn := c.words[len(c.words)-1]
 	if user := c.value("user"); user != "" {
 		dsn = c.b.As(dsn, user)
 	}

@@ -35,6 +35,7 @@ var scripts embed.FS
 //	empty                             creates no tables
 //	env JPAAS_HOST=10.0.0.1           sets a variable of the environment
 //	open b one user=ids:hunter2 $dsn  opens the handle b, with one connection; $file is a file of SQLite
+//	copy $file $file-copy             or move, link, delete: changes a file
 //	inside b                          opens the handle b, whose connections are inside a transaction
 //	sql STATEMENT; STATEMENT          runs statements
 //	java, java 7                      inserts the row of a Java service, with the ID 7
@@ -137,6 +138,8 @@ func newScript(t *testing.T, b Database, paragraph string) *script {
 
 // run runs the commands of a paragraph, and compares their answers.
 func (s *script) run(paragraph string) {
+	file, _, _ := strings.Cut(s.dsn, "?")
+	paragraph = strings.NewReplacer("$dsn", s.dsn, "$file", file).Replace(paragraph)
 	for text := range strings.SplitSeq("\n"+paragraph, "\n> ") {
 		command, rest, _ := strings.Cut(text, "\n")
 		if command == "" { // the title

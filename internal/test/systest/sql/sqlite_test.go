@@ -1,16 +1,13 @@
 package sql_test
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testkit"
@@ -87,89 +84,6 @@ func TestSQLiteFilesRunWithTheClient(t *testing.T) {
 	filesRun(t, db, schema.SQLite, "sqlite3", "sqlite3", "-bail", fileOf(dsn))
 }
 
-func copyFile(t *testing.T, to, from string) {
-	t.Helper()
-	content, err := os.ReadFile(from)
-	if err == nil {
-		err = os.WriteFile(to, content, 0o600)
-	}
-	testkit.Must(t, err)
-}
-
-func rename(t *testing.T, from, to string) {
-	t.Helper()
-	testkit.Must(t, os.Rename(from, to))
-}
-
-// A copy may lack later grants of the original, so its worker IDs are quarantined.
-func TestCopiedSQLiteFileIsQuarantined(t *testing.T) {
-	db, dsn := sqlite().Applied(t)
-	lease := storetest.Assign(t, storetest.Leased(db))
-	first := storetest.Identity(t, db)
-	testkit.Must(t, errors.Join(lease.End(t.Context(), assigner.Ending{Released: true}), db.Close()))
-	path := fileOf(dsn)
-	copied, moved := path+"-copy", path+"-moved"
-	copyFile(t, copied, path)
-	rename(t, path, moved)
-	again := open(t, durable(moved))
-	if got := storetest.Identity(t, again); got != first || first == "" {
-		t.Errorf("identity %q under another name, was %q", got, first)
-	}
-	storetest.Assign(t, storetest.Leased(again))
-
-	other := open(t, durable(copied))
-	if got := storetest.Identity(t, other); got == first || got == "" {
-		t.Errorf("identity %q of a copy, the original has %q", got, first)
-	}
-	storetest.Refused(t, storetest.Leased(other), assigner.ErrQuarantined)
-}
-
-func TestSQLiteFileThatIsReplacedWhileOpenIsRefused(t *testing.T) {
-	for name, replace := range map[string]func(t *testing.T, path, away string){
-		"moved":         func(*testing.T, string, string) {},
-		"its copy":      copyFile,
-		"another store": func(t *testing.T, path, _ string) { storetest.Apply(t, open(t, durable(path))) },
-		"deleted":       func(t *testing.T, _, away string) { rename(t, away, away+"2") },
-	} {
-		for _, journal := range []string{"DELETE", "WAL", "PERSIST"} {
-			t.Run(name+" "+journal, func(t *testing.T) {
-				db, dsn := sqlite().Applied(t)
-				storetest.Exec(t, db, "PRAGMA journal_mode = "+journal)
-				s := storetest.LeaseStore(db)
-				a := assigner.Leased(s, assigner.LeaseConfig{})
-				lease := storetest.Assign(t, a)
-				path := fileOf(dsn)
-				away := path + "-away"
-				rename(t, path, away)
-				replace(t, path, away)
-				_, errStatus := s.Status(t.Context())
-				_, errAssign := storetest.TryAssign(t, a, time.Minute)
-				for _, err := range []error{errStatus, errAssign, storetest.Extend(t.Context(), lease, 1, 2)} {
-					checkMoved(t, err, path)
-				}
-				if name == "moved" && journal == "DELETE" { // SQLite itself notices the change between a check and a write
-					storetest.WantError(t, lease.End(t.Context(), assigner.Ending{Released: true}), leasestore.ErrDamaged, "moved, replaced or deleted")
-				}
-			})
-		}
-	}
-}
-
-func checkMoved(t *testing.T, err error, path string) {
-	t.Helper()
-	storetest.WantError(t, err, leasestore.ErrDamaged, "the file "+path+" was moved, replaced or deleted while it was open")
-}
-
-// The pool may have a connection to a file that was replaced before the store is used.
-func TestSQLiteFileThatWasReplacedBeforeTheFirstLookIsRefused(t *testing.T) {
-	db, dsn := sqlite().Applied(t)
-	path := fileOf(dsn)
-	rename(t, path, path+"-away")
-	copyFile(t, path, path+"-away")
-	_, err := storetest.LeaseStore(db).Status(t.Context())
-	checkMoved(t, err, path)
-}
-
 // A connection that is opened after a change of the working folder leads to another file.
 func TestSQLiteFileWithARelativePathIsTheFirstOne(t *testing.T) {
 	t.Chdir(testserver.DiskFolder(t))
@@ -185,7 +99,7 @@ func TestSQLiteFileWithARelativePathIsTheFirstOne(t *testing.T) {
 	db.SetMaxIdleConns(-1) // closes the idle connections
 	storetest.Apply(t, db)
 	_, err = s.Status(t.Context())
-	checkMoved(t, err, first)
+	storetest.WantError(t, err, leasestore.ErrDamaged, "the file "+first+" was moved, replaced or deleted while it was open")
 }
 
 func TestSQLiteFileInMemoryIsRefused(t *testing.T) {
@@ -198,13 +112,4 @@ func TestSQLiteFileInMemoryIsRefused(t *testing.T) {
 	db := open(t, durable(path))
 	storetest.Apply(t, db)
 	storetest.CheckUndurable(t, db, "the file "+path+" is on tmpfs, a file system in memory (allowed: a local disk)")
-}
-
-// Each path has a write-ahead log of its own.
-func TestSQLiteFileWithASecondPathIsRefused(t *testing.T) {
-	_, dsn := sqlite().Applied(t)
-	path := fileOf(dsn)
-	testkit.Must(t, os.Link(path, path+"-link"))
-	storetest.CheckUndurable(t, open(t, dsn), "the file "+path+" has 2 hard links (allowed: 1; the other path leads to another store "+
-		"with the same worker IDs)")
 }
