@@ -35,21 +35,13 @@ func goTool(ctx context.Context, args ...string) *exec.Cmd {
 	return c
 }
 
-// read finds the mutants of the package in the files that this machine builds.
+// read finds the mutants of the package.
 func (t target) read(ctx context.Context, tmp string) (*source, error) {
-	out, err := goTool(ctx, "list", "-f", "{{range .GoFiles}}{{.}}\n{{end}}", "./"+t.dir).Output()
+	p, err := load(ctx, t.dir)
 	if err != nil {
-		return nil, fmt.Errorf("go list ./%s: %w", t.dir, err)
+		return nil, err
 	}
-	s := &source{target: t, tmp: tmp}
-	for name := range strings.FieldsSeq(string(out)) {
-		f, err := find(t.dir, filepath.Join(t.dir, name))
-		if err != nil {
-			return nil, err
-		}
-		s.files = append(s.files, f)
-	}
-	return s, nil
+	return &source{target: t, tmp: tmp, files: p.files}, nil
 }
 
 // choose compiles the mutants that match, or a sample of them, and returns how many match.

@@ -9,8 +9,9 @@
 //
 // The operators are: false and true (a condition), operand (one side of && and || alone), operator
 // (another comparison or sum), number (plus one, or the other of true and false), argument (in
-// place of its call), remove (a statement) and swap (neighboring statements whose order other
-// goroutines may see). A mutant that does not compile is dropped.
+// place of its call), remove (a statement) and swap (neighboring statements if one uses a variable
+// that the other writes, or if other goroutines may see both: see ordered). A mutant that does not
+// compile is dropped.
 package main
 
 import (

@@ -2,9 +2,7 @@ package main
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"os"
 	"slices"
 	"strings"
 )
@@ -34,30 +32,21 @@ type body struct {
 // A file is a Go file with its functions.
 type file struct {
 	name, src string
-	fset      *token.FileSet
+	pkg       *pkg
+	tree      *ast.File
 	bodies    []body
 	function  string // the last one, for the names of mutants
 }
 
-// find reads a file and finds its mutants.
-func find(pkg, name string) (*file, error) {
-	src, err := os.ReadFile(name)
-	if err != nil {
-		return nil, err
-	}
-	f := &file{name: name, src: string(src), fset: token.NewFileSet()}
-	tree, err := parser.ParseFile(f.fset, name, src, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range tree.Decls {
+// findMutants finds the mutants of each function.
+func (f *file) findMutants() {
+	for _, d := range f.tree.Decls {
 		if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {
-			f.function = pkg + " " + f.nameOf(d) + ": "
+			f.function = f.pkg.name + " " + f.nameOf(d) + ": "
 			f.bodies = append(f.bodies, body{start: f.offset(d.Body.Lbrace) + 1, end: f.offset(d.Body.Rbrace)})
 			ast.Inspect(d.Body, f.visit)
 		}
 	}
-	return f, nil
 }
 
 // nameOf returns the name of a function, with its receiver.
@@ -193,17 +182,13 @@ func (f *file) binary(n *ast.BinaryExpr) {
 	}
 }
 
-// statements removes each statement of a list, and swaps neighbors whose order other goroutines may
-// see.
+// statements removes each statement of a list, and swaps neighbors whose order can matter.
 func (f *file) statements(list []ast.Stmt) {
 	for i, s := range list {
-		if i+1 < len(list) {
+		if i+1 < len(list) && f.ordered(s, list[i+1]) {
 			next := list[i+1]
-			locked := method(s) == "Lock" && method(next) == "Unlock"
-			if effect(s) && effect(next) && (calls(s) || calls(next)) && !locked {
-				between := f.src[f.offset(s.End()):f.offset(next.Pos())]
-				f.addRange("swap", s.Pos(), next.End(), f.text(next)+between+f.text(s), f.text(s)+" | "+f.text(next))
-			}
+			between := f.src[f.offset(s.End()):f.offset(next.Pos())]
+			f.addRange("swap", s.Pos(), next.End(), f.text(next)+between+f.text(s), f.text(s)+" | "+f.text(next))
 		}
 		f.remove(s, list[i+1:])
 	}
@@ -250,34 +235,6 @@ func named(e ast.Expr) bool {
 	return !ok || name.Name != "_"
 }
 
-// effect reports whether a statement calls a method or writes a field.
-func effect(s ast.Stmt) bool {
-	assign, ok := s.(*ast.AssignStmt)
-	return calls(s) || ok && slices.ContainsFunc(assign.Lhs, func(e ast.Expr) bool {
-		_, ok := e.(*ast.SelectorExpr)
-		return ok
-	})
-}
-
-// calls reports whether a statement calls a method. The Check of a Checker and cmp.Or write nothing
-// that other goroutines see. Blocks have statements of their own.
-func calls(s ast.Stmt) (found bool) {
-	switch s.(type) {
-	case *ast.ExprStmt, *ast.AssignStmt:
-	default:
-		return false
-	}
-	ast.Inspect(s, func(n ast.Node) bool {
-		if call, ok := n.(*ast.CallExpr); ok {
-			selector, selected := call.Fun.(*ast.SelectorExpr)
-			found = found || selected && !silent(call) && selector.Sel.Name != "Check" && selector.Sel.Name != "Or"
-		}
-		_, literal := n.(*ast.FuncLit)
-		return !literal
-	})
-	return found
-}
-
 // method returns the name of the method that a statement calls, deferred or not.
 func method(s ast.Stmt) string {
 	var call *ast.CallExpr
@@ -295,7 +252,7 @@ func method(s ast.Stmt) string {
 	return ""
 }
 
-func (f *file) offset(p token.Pos) int { return f.fset.Position(p).Offset }
+func (f *file) offset(p token.Pos) int { return f.pkg.fset.Position(p).Offset }
 
 func (f *file) text(n ast.Node) string { return f.src[f.offset(n.Pos()):f.offset(n.End())] }
 

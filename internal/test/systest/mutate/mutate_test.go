@@ -1,6 +1,8 @@
 package main
 
 import (
+	"go/importer"
+	"go/token"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +13,6 @@ import (
 )
 
 func TestFindHasTheMutantsOfEachStatement(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "a.go")
 	for body, want := range map[string][]string{
 		"if a < b { return }":     {"false a < b", "true a < b", "operator a < b"},
 		"for a == b && c {}":      {"false a == b && c", "operand a == b && c", "operand a == b && c", "operator a == b"},
@@ -24,7 +25,7 @@ func TestFindHasTheMutantsOfEachStatement(t *testing.T) {
 		"x := t.UTC()":            {"argument t.UTC()"},
 		"r.x = y":                 {"remove r.x = y"},
 		"r.n++":                   {"remove r.n++"},
-		"r.a.Store(x)\nr.b = y":   {"swap r.a.Store(x)", "remove r.a.Store(x)", "argument r.a.Store(x)", "remove r.b = y"},
+		"r.a.Store(x)\nr.b <- y":  {"swap r.a.Store(x)", "remove r.a.Store(x)", "argument r.a.Store(x)", "remove r.b <- y"},
 		"for { continue }":        {"remove continue"},
 		`panic("a" + f(1))`:       {`remove panic("a" + f(1))`},
 		`k.Logger.Info("a", 1)`:   {`remove k.Logger.Info("a", 1)`},
@@ -32,11 +33,9 @@ func TestFindHasTheMutantsOfEachStatement(t *testing.T) {
 		"ch <- x":                 {"remove ch <- x"},
 		"r.mu.Lock()\ndefer r.mu.Unlock()\nx := y": {"remove r.mu.Lock() and Unlock", "argument r.mu.Lock()", "argument r.mu.Unlock()"},
 	} {
-		testkit.Must(t, os.WriteFile(file, []byte("package pkg\n\nfunc (r *T[K]) f() {\n"+body+"\n}\n"), 0o600))
-		found, err := find("pkg", file)
-		testkit.Must(t, err)
+		p, _ := findIn(t, "func (r *T[K]) f() {\n"+body+"\n}\n") // the names are not declared
 		var got []string
-		for _, m := range found.bodies[0].mutants {
+		for _, m := range p.files[0].bodies[0].mutants {
 			change, _, _ := strings.Cut(strings.TrimPrefix(m.String(), "pkg T.f: "), " -> ")
 			change, _, _ = strings.Cut(change, " | ")
 			got = append(got, change)
@@ -45,6 +44,64 @@ func TestFindHasTheMutantsOfEachStatement(t *testing.T) {
 		slices.Sort(want)
 		if !slices.Equal(got, want) {
 			t.Errorf("%s:\n%q, want\n%q", body, got, want)
+		}
+	}
+}
+
+// findIn finds the mutants of a package with the code.
+func findIn(t *testing.T, code string) (*pkg, error) {
+	name := filepath.Join(t.TempDir(), "a.go")
+	testkit.Must(t, os.WriteFile(name, []byte("package pkg\n\n"+code), 0o600))
+	p := &pkg{name: "pkg", fset: token.NewFileSet()}
+	p.files = []*file{{pkg: p, name: name}}
+	return p, p.find(importer.Default())
+}
+
+// declared is for the bodies of TestSwapsWhereTheOrderCanMatter.
+const declared = `
+import ("sync"; "sync/atomic"; "time")
+
+type part struct { n, m int }
+func (p *part) sum() int { return p.n + p.m }
+func (p *part) add(n int) { p.n += n }
+var _ time.Time
+
+type all struct { part; mu sync.Mutex; a, b atomic.Int64; ch chan bool; hook func() int; store interface{ Save(int) } }
+func (r *all) set(n int) { r.a.Store(int64(n)) }
+func pass[T any](n T, ch chan T) { ch <- n }
+func plain(n int) int { return n }
+`
+
+// Statements are swapped if the outside sees both, or one uses a variable that the other writes.
+func TestSwapsWhereTheOrderCanMatter(t *testing.T) {
+	for body, want := range map[string]bool{
+		"r.a.Store(1); r.b.Store(2)":                 true,
+		"r.n = 1; r.m = 2":                           false,
+		"r.n = plain(1); r.m = r.sum()":              true, // sum uses all fields
+		"r.n = plain(1); r.m = plain(r.n)":           true,
+		"r.n = plain(1); r.m = plain(2)":             false,
+		"r.part = part{}; r.part.n = 1":              true,
+		"r.a.Store(1); r.n = 1":                      false,
+		"r.set(1); r.store.Save(1)":                  true, // set stores
+		"r.set(1); r.part.add(1)":                    false,
+		"r.n = r.hook(); r.ch <- true":               true,
+		"r.n = r.hook(); r.m = plain(1)":             false,
+		"go r.sum(); close(r.ch)":                    true,
+		"pass(true, r.ch); <-r.ch":                   true,
+		"r.n = time.Now().Second(); r.store.Save(1)": true,
+		"r.n = time.Now().Second(); r.m = plain(1)":  false,
+		"r.mu.Lock(); r.n = 1":                       true,
+		"r.n = 1; r.mu.Unlock()":                     true,
+		"r.a.Store(1); r.mu.Lock()":                  false, // moves into the lock
+		"r.mu.Unlock(); r.a.Store(1)":                false,
+		"r.mu.Lock(); r.mu.Unlock()":                 false,
+	} {
+		p, err := findIn(t, declared+"func (r *all) f() {\n"+strings.ReplaceAll(body, "; ", "\n")+"\n}\n")
+		testkit.Must(t, err)
+		mutants := p.files[0].bodies[len(p.files[0].bodies)-1].mutants
+		swapped := slices.ContainsFunc(mutants, func(m *mutant) bool { return m.kind == "pkg all.f: swap" })
+		if swapped != want {
+			t.Errorf("%s: swapped %v, want %v", body, swapped, want)
 		}
 	}
 }
