@@ -11,7 +11,7 @@
 // (another comparison or sum), number (plus one, or the other of true and false), argument (in
 // place of its call), remove (a statement) and swap (neighboring statements if one uses a variable
 // that the other writes, or if other goroutines may see both: see ordered). A mutant that does not
-// compile is dropped.
+// compile is dropped, and so are the numbers that a func returns beside an error or false.
 package main
 
 import (

@@ -3,6 +3,7 @@ package main
 import (
 	"go/ast"
 	"go/token"
+	"go/types"
 	"slices"
 	"strings"
 )
@@ -98,22 +99,21 @@ func (f *file) visit(n ast.Node) bool {
 	case *ast.CommClause:
 		f.statements(n.Body)
 	case *ast.ReturnStmt:
-		if last := len(n.Results) - 1; last > 0 && failure(n.Results[last]) {
-			n.Results = slices.DeleteFunc(n.Results, constant)
+		if last := len(n.Results) - 1; last > 0 && f.fails(n.Results[last]) {
+			n.Results = append(slices.DeleteFunc(n.Results[:last], constant), n.Results[last])
 		}
 	}
 	return true
 }
 
-// failure reports whether a result is an error. Callers read nothing beside an error.
-func failure(e ast.Expr) bool {
-	switch e := e.(type) {
-	case *ast.Ident:
-		return e.Name == "err"
-	case *ast.CallExpr:
-		return silent(e)
+// fails reports whether the last result of a func is an error or false. Callers read nothing beside
+// it.
+func (f *file) fails(e ast.Expr) bool {
+	if name, ok := e.(*ast.Ident); ok && (name.Name == "nil" || name.Name == "false") {
+		return name.Name == "false"
 	}
-	return false
+	call, ok := e.(*ast.CallExpr)
+	return ok && silent(call) || types.AssignableTo(f.pkg.info.TypeOf(e), types.Universe.Lookup("error").Type())
 }
 
 func constant(e ast.Expr) bool {

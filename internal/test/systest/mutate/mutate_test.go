@@ -19,6 +19,10 @@ func TestFindHasTheMutantsOfEachStatement(t *testing.T) {
 		"switch { case ok: }":     {"false ok", "true ok"},
 		"return true":             {"number true"},
 		"return 1, fmt.Errorf(a)": nil,
+		"return 1, err":           nil,
+		"return 1, nil":           {"number 1"},
+		"return 1, false":         {"number false"},
+		"return 1, true":          {"number 1", "number true"},
 		"x := a + 1":              {"operator a + 1", "number 1"},
 		`x := a + "s"`:            nil,
 		"x := f(a, 1)":            {"argument f(a, 1)", "number 1"},
@@ -33,7 +37,7 @@ func TestFindHasTheMutantsOfEachStatement(t *testing.T) {
 		"ch <- x":                 {"remove ch <- x"},
 		"r.mu.Lock()\ndefer r.mu.Unlock()\nx := y": {"remove r.mu.Lock() and Unlock", "argument r.mu.Lock()", "argument r.mu.Unlock()"},
 	} {
-		p, _ := findIn(t, "func (r *T[K]) f() {\n"+body+"\n}\n") // the names are not declared
+		p, _ := findIn(t, "var err error\n\nfunc (r *T[K]) f() {\n"+body+"\n}\n") // the names are not declared
 		var got []string
 		for _, m := range p.files[0].bodies[0].mutants {
 			change, _, _ := strings.Cut(strings.TrimPrefix(m.String(), "pkg T.f: "), " -> ")
