@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"go/ast"
 	"go/importer"
@@ -55,8 +56,8 @@ func load(ctx context.Context, dir string) (*pkg, error) {
 	return p, p.find(importer.ForCompiler(p.fset, "gc", open))
 }
 
-// find reads the files of the package and finds their mutants, even if types are wrong: then it
-// returns an error, too.
+// find reads the files of the package and finds their mutants and reasons, even if types are wrong.
+// Then it returns an error, too.
 func (p *pkg) find(imports types.Importer) error {
 	var trees []*ast.File
 	for _, f := range p.files {
@@ -74,6 +75,7 @@ func (p *pkg) find(imports types.Importer) error {
 	err := p.check(trees, imports)
 	for _, f := range p.files {
 		f.findMutants()
+		err = errors.Join(err, f.findReasons())
 	}
 	return err
 }

@@ -14,7 +14,10 @@ type mutant struct {
 	change     string // the source text
 	start, end int    // the bytes of the file that text replaces
 	text       string
-	left       bool // out of the program
+	line       int     // where the change begins
+	reason     *reason // why it may live, or nil
+	left       bool    // out of the program
+	lived      bool    // no test failed
 }
 
 func (m *mutant) String() string { return m.kind + " " + m.change }
@@ -36,6 +39,7 @@ type file struct {
 	pkg       *pkg
 	tree      *ast.File
 	bodies    []body
+	reasons   []*reason
 	function  string // the last one, for the names of mutants
 }
 
@@ -252,6 +256,8 @@ func method(s ast.Stmt) string {
 	return ""
 }
 
+func (f *file) line(p token.Pos) int { return f.pkg.fset.Position(p).Line }
+
 func (f *file) offset(p token.Pos) int { return f.pkg.fset.Position(p).Offset }
 
 func (f *file) text(n ast.Node) string { return f.src[f.offset(n.Pos()):f.offset(n.End())] }
@@ -264,5 +270,6 @@ func (f *file) add(operator string, n ast.Node, text string) {
 func (f *file) addRange(operator string, pos, end token.Pos, text, change string) {
 	change = strings.Join(strings.Fields(change), " ")
 	b := &f.bodies[len(f.bodies)-1]
-	b.mutants = append(b.mutants, &mutant{kind: f.function + operator, change: change, start: f.offset(pos), end: f.offset(end), text: text})
+	b.mutants = append(b.mutants, &mutant{kind: f.function + operator, change: change, start: f.offset(pos), end: f.offset(end), text: text,
+		line: f.line(pos)})
 }

@@ -110,6 +110,59 @@ func TestSwapsWhereTheOrderCanMatter(t *testing.T) {
 	}
 }
 
+func TestReasonsExplainTheMutantsOfTheirLines(t *testing.T) {
+	p, err := findIn(t, `func f(...int) {
+	f(1) //mutate:number,remove why
+	f(2)
+	//mutate:number why
+	// More.
+	f(3,
+		4)
+	f(5) //mutate:swap no such mutant
+}
+`)
+	testkit.Must(t, err)
+	var got []string
+	for _, m := range p.files[0].bodies[0].mutants {
+		if m.reason != nil {
+			got = append(got, m.String())
+		}
+	}
+	want := []string{"pkg f: remove f(1)", "pkg f: number 1 -> (1 + 1)", "pkg f: number 3 -> (3 + 1)"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q are explained, want %q", got, want)
+	}
+	var useless []string
+	p.files[0].reasons[0].mutants[0].lived = true
+	for _, r := range p.files[0].reasons {
+		if r.useless(func(name string) bool { return !strings.Contains(name, "number 3") }) {
+			useless = append(useless, r.operator)
+		}
+	}
+	if want := []string{"remove", "swap"}; !slices.Equal(useless, want) {
+		t.Errorf("%q are useless, want %q", useless, want)
+	}
+	if _, err := findIn(t, "func f(...int) {} //mutate:swap\n"); err == nil {
+		t.Error("a reason without words passes")
+	}
+}
+
+// Each reason in the code is for a mutant.
+func TestReasonsInTheCodeHaveMutants(t *testing.T) {
+	t.Chdir("../../../..")
+	for _, target := range targets {
+		p, err := load(t.Context(), target.dir)
+		testkit.Must(t, err)
+		for _, f := range p.files {
+			for _, r := range f.reasons {
+				if len(r.mutants) == 0 {
+					t.Errorf("%s: no mutant of operator %s begins at line %d", r.place, r.operator, r.line)
+				}
+			}
+		}
+	}
+}
+
 // A mutant that lives without an explanation fails the run.
 func TestReportCountsExplainedMutants(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "survivors.txt")
