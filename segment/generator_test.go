@@ -206,6 +206,23 @@ func TestSeveralSourcesTakeTurnsAndReplaceEachOther(t *testing.T) {
 	}
 }
 
+// Ranges that lasted too short a time grow, and shrink again when callers slow down.
+func TestRangesShrinkAgain(t *testing.T) {
+	testkit.Bubble(t, "", func(t *testing.T) {
+		g := open(t, segment.Config{Source: new(scripted), Step: 10, MaxStep: 80})
+		size := func(ids int, pause time.Duration) int64 {
+			for range ids {
+				take(t, g, 1)
+				time.Sleep(pause)
+			}
+			return g.Stats().Sources[0].Step
+		}
+		if fast, slow := size(500, time.Second), size(500, time.Hour); fast != 80 || slow != 10 {
+			t.Errorf("ranges of %d IDs at one a second, and then %d at one an hour, want 80 and 10", fast, slow)
+		}
+	})
+}
+
 // Goroutines take IDs in all ways at once, of one source and of two.
 func TestTakesOfGoroutines(t *testing.T) {
 	for _, cfg := range []segment.Config{
