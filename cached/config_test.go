@@ -1,6 +1,7 @@
 package cached_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"strings"
@@ -61,6 +62,26 @@ func TestZeroConfigMeansTheDefaults(t *testing.T) {
 			t.Errorf("%d IDs were dropped, want those of the first block alone, %d", got, s.Capacity-s.Remaining)
 		}
 	})
+}
+
+// The assigner learns how far ahead of the clock the generator may go on, in whole units.
+func TestAssignerLearnsTheBoundAhead(t *testing.T) {
+	layout := bitsalloc.Default()
+	layout.Unit = time.Minute
+	for ahead, want := range map[time.Duration]int64{0: math.MaxInt64, -1: math.MaxInt64, 150 * time.Second: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(time.Until(bitsalloc.DefaultEpoch().Add(time.Hour)))
+			got := int64(-1)
+			open(t, cached.Config{MaxAhead: ahead, Layout: layout, Assigner: &fakeassigner.Assigner{
+				OnAssign: func(ctx context.Context, n int, d assigner.Domain) (assigner.Grant, error) {
+					got = d.MaxAhead
+					return fresh(ctx, n, d)
+				}}})
+			if got != want {
+				t.Errorf("MaxAhead %v: the assigner reads %d, want %d", ahead, got, want)
+			}
+		})
+	}
 }
 
 // The ring has more slots than the layout has units, for more IDs than an int64 counts.
