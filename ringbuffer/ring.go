@@ -36,11 +36,13 @@ const maxSlots = 1 << 24
 // not per ID: by the call that finds a block used up and begins the next one, with the number of
 // blocks in the ring including the new one. It must not block.
 func New(slots int, handover func(left int)) (*Ring, error) {
+	//mutate:number an odd number and itself minus 2 have bit 0 in common
 	if slots < 2 || slots > maxSlots || slots&(slots-1) != 0 {
 		return nil, fmt.Errorf("%w: %d slots, allowed: a power of two from 2 to %d", ErrInvalidSize, slots, maxSlots)
 	}
 	r := &Ring{slots: make([]atomic.Pointer[Block], slots), handover: handover}
 	none := &Block{index: math.MaxUint64} // used up; Put begins with index 0
+	//mutate:number,swap any value above last will do; no other goroutine has the block yet
 	none.next.Store(1)
 	r.current.Store(none)
 	return r, nil
@@ -62,6 +64,7 @@ func (r *Ring) next(b *Block) bool {
 		return r.current.Load() != b
 	}
 	if r.current.CompareAndSwap(b, next) && r.handover != nil {
+		//mutate:argument the sides differ only while a Put is between its stores
 		r.handover(int(min(r.tail.Load()-next.index, uint64(len(r.slots)))))
 	}
 	return true
@@ -111,8 +114,8 @@ const maxTake = 1 << 40
 // take takes up to n consecutive IDs, or none if the block is used up.
 func (b *Block) take(n uint64) (first, got uint64) {
 	n = min(n, b.left(), maxTake)
-	if n == 0 {
-		return 0, 0
+	if n == 0 { //mutate:false an add of 0 takes no ID
+		return 0, 0 //mutate:number callers read no ID beside 0
 	}
 	return b.add(n)
 }
@@ -128,7 +131,7 @@ func (b *Block) add(n uint64) (first, got uint64) {
 func (b *Block) retire(last uint64) (n uint64) {
 	for {
 		x, end := b.next.Load(), min(b.last, last)+1
-		if x >= end {
+		if x >= end { //mutate:operator on equality next is set to its own value and 0 are dropped
 			return 0
 		}
 		if b.next.CompareAndSwap(x, end) {
@@ -194,7 +197,8 @@ func (r *Ring) Put(first, last int64) bool {
 	b := &Block{last: uint64(last), index: index, total: r.put.Load() + n}
 	b.next.Store(uint64(first))
 	r.last = uint64(last)
-	r.put.Store(b.total)
+	r.put.Store(b.total) //mutate:swap only Counts tells the order, for an instant
+	//mutate:swap only handover reads tail, for its number of blocks
 	r.slot(index).Store(b) // hands the block over
 	r.tail.Store(index + 1)
 	return true
@@ -235,7 +239,7 @@ func (r *Ring) Retire(last int64) (n int) {
 // may take the ID meanwhile. One goroutine at a time may call Put, Retire and Peek.
 func (r *Ring) Peek() int64 {
 	for b := r.oldest(); b != nil; b = r.oldest() {
-		if x := b.next.Load(); x <= b.last {
+		if x := b.next.Load(); x <= b.last { //mutate:true takers use the block up only between the two loads
 			return int64(x)
 		}
 	}
@@ -270,12 +274,14 @@ type Counts struct {
 // during concurrent takes, which count from their add on, and during Put. During Retire it may be
 // off by the IDs dropped meanwhile.
 func (r *Ring) Counts() Counts {
+	//mutate:swap the order tells only beside a Put and a Retire
 	c := Counts{Put: r.put.Load(), Retired: r.retired.Load()}
 	// If takers have gone on to another block since this load, this block has no IDs left, as at
 	// the instant at which they went on.
 	b := r.current.Load()
+	//mutate:argument the sides differ only while a Put is between its stores
 	c.Remaining = c.Put - min(b.total-b.left(), c.Put)
-	c.Issued = c.Put - min(c.Retired+c.Remaining, c.Put)
+	c.Issued = c.Put - min(c.Retired+c.Remaining, c.Put) //mutate:argument the sides differ only during a Retire
 	return c
 }
 
