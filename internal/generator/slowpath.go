@@ -78,7 +78,7 @@ func Fill(dst []int64, reserve func(n int) (first int64, got int, err error)) (n
 
 // write fills dst with consecutive numbers, four at a time: one at a time would take twice as long.
 func write(dst []int64, first int64) {
-	for ; len(dst) >= 4; dst, first = dst[4:], first+4 {
+	for ; len(dst) >= 4; dst, first = dst[4:], first+4 { //mutate:false,number,operator the second loop would write more
 		dst[0], dst[1], dst[2], dst[3] = first, first+1, first+2, first+3
 	}
 	for i := range dst {
