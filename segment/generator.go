@@ -85,13 +85,14 @@ func (g *Generator) begin(ctx context.Context) error {
 // start makes a Generator of a resolved Config. It may have no range yet.
 func start(cfg Config) *Generator {
 	g := &Generator{cfg: cfg, closer: generator.NewCloser()}
+	//mutate:swap no other goroutine has the generator yet
 	g.path = generator.SlowPath{Name: "segment", Refill: g.refill, Passing: passing, Rejected: g.reject}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	for i, source := range append([]Source{cfg.Source}, cfg.Others...) {
 		g.parts = append(g.parts, g.newPart(i, source))
 	}
-	if len(g.parts) == 1 {
-		g.only = g.parts[0]
+	if len(g.parts) == 1 { //mutate:false,number,operator,true only is faster; the turns of sources are no promise
+		g.only = g.parts[0] //mutate:remove calls would be slower
 	}
 	g.claims = make([]claim, len(g.parts))
 	for _, p := range g.parts {
@@ -148,7 +149,7 @@ func (g *Generator) Invalidate() {
 // it.
 func (g *Generator) Close() error {
 	return g.closer.Close(func() error {
-		g.cancel()
+		g.cancel() //mutate:swap the Closer says that Close has begun
 		g.path.Filled.Wake()
 		g.loops.Wait()
 		g.drop()
@@ -163,5 +164,5 @@ func (g *Generator) drop() {
 	for _, p := range g.parts {
 		p.ring.Retire(math.MaxInt64)
 	}
-	g.generation.Add(1)
+	g.generation.Add(1) //mutate:number any other generation will do
 }

@@ -18,8 +18,8 @@ import (
 // it does, or until its context ends. ErrExhausted, ErrWentBack, ErrInvalidRange and ErrClosed are
 // permanent.
 func (g *Generator) Next() (int64, error) {
-	if p := g.only; p != nil {
-		if x, ok := p.ring.Current().Take(); ok {
+	if p := g.only; p != nil { //mutate:false the slow path returns the same ID
+		if x, ok := p.ring.Current().Take(); ok { //mutate:argument Take of the ring is slower
 			return p.id(x), nil
 		}
 	}
@@ -60,7 +60,7 @@ func (g *Generator) ReserveContext(ctx context.Context, n int) (first int64, got
 func (g *Generator) take() (id int64, ok bool) {
 	ok = g.inTurn(func(p *part) bool {
 		x, ok := p.ring.Take()
-		if ok {
+		if ok { //mutate:true callers read no ID beside false
 			id = p.id(x)
 		}
 		return ok
@@ -71,7 +71,7 @@ func (g *Generator) take() (id int64, ok bool) {
 // takeBlock takes up to n consecutive IDs.
 func (g *Generator) takeBlock(n int) (first int64, got int, ok bool) {
 	ok = g.inTurn(func(p *part) bool {
-		if p.ring.Empty() {
+		if p.ring.Empty() { //mutate:false TakeBlock gets no ID from an empty ring
 			return false // and delta may not be set yet
 		}
 		if p.delta > 1 {
@@ -126,6 +126,7 @@ func (g *Generator) patience() time.Duration {
 func (g *Generator) wait(ctx context.Context, all bool) error {
 	late := time.After(g.patience())
 	for {
+		//mutate:swap no test stops a goroutine between the two
 		changed := g.path.Filled.Wait() // before the checks, so that no change is missed
 		failed, err := g.shortage()
 		switch {

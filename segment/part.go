@@ -46,8 +46,10 @@ type part struct {
 }
 
 func (g *Generator) newPart(index int, source Source) *part {
+	//mutate:number an extra wake finds nothing to fetch
 	p := &part{g: g, index: index, source: source, wake: make(chan struct{}, 1), pause: firstPause}
-	p.step.Store(g.cfg.Step)
+	p.step.Store(g.cfg.Step) //mutate:swap no other goroutine has the part yet
+	//mutate:number a larger ring costs memory
 	p.ring, _ = ringbuffer.New(1<<bits.Len(uint(g.cfg.Prefetch)), p.handover) // Prefetch + 1 slots or more: no error
 	return p
 }
@@ -55,7 +57,7 @@ func (g *Generator) newPart(index int, source Source) *part {
 // handover is called when a range begins. It passes the turn to the next source, and wakes the
 // goroutine of run: a range ahead is missing now.
 func (p *part) handover(int) {
-	p.g.turn.Store(int64(p.index + 1))
+	p.g.turn.Store(int64(p.index + 1)) //mutate:swap run does not read turn
 	generator.Signal(p.wake)
 }
 
@@ -73,6 +75,7 @@ func (p *part) run() {
 		case permanent(err):
 			wake = nil
 		default:
+			//mutate:number a pause of fewer values is within the same bounds
 			wake, retry = nil, time.After(p.pause/2+rand.N(p.pause/2))
 			p.pause = min(2*p.pause, longestPause)
 		}
@@ -112,7 +115,9 @@ func (p *part) adapt() {
 		return
 	}
 	step, began, issued := p.step.Load(), p.began, p.issued
+	//mutate:remove,swap no test stops a goroutine between the two
 	p.g.mu.Lock() // Counts is not exact beside drop
+	//mutate:swap no test stops a goroutine before the Unlock
 	p.began, p.issued = time.Now(), p.ring.Counts().Issued
 	p.g.mu.Unlock()
 	if retry {
@@ -120,9 +125,9 @@ func (p *part) adapt() {
 	}
 	lasts := float64(step) * float64(p.began.Sub(began)) / float64(p.issued-issued)
 	switch wanted := float64(p.g.cfg.RangeLasts); {
-	case lasts < wanted:
+	case lasts < wanted: //mutate:operator the rate is right to one ID
 		p.step.Store(min(2*step, p.g.cfg.MaxStep))
-	case lasts > 2*wanted:
+	case lasts > 2*wanted: //mutate:operator the rate is right to one ID
 		p.step.Store(max(step/2, p.g.cfg.Step))
 	}
 }
@@ -145,7 +150,7 @@ func (p *part) fetch() error {
 	if p.failed.Swap(nil) != nil {
 		p.g.cfg.Logger.Info("segment: the source answers again", p.attrs()...)
 	}
-	p.g.path.Filled.Wake()
+	p.g.path.Filled.Wake() //mutate:swap a caller may read Stats before or after the report
 	generator.Report(p.g.cfg.Logger, "Fetched", p.g.cfg.Trace.Fetched, FetchedInfo{p.index, r, time.Since(began)})
 	return nil
 }
@@ -186,6 +191,7 @@ func (p *part) put(r Range, generation int64) error {
 	if err := p.g.claim(p.index, delta, offset); err != nil {
 		return err
 	}
+	//mutate:true the words keep their values
 	if p.delta == 0 { // later, takers read these words
 		p.delta, p.offset = delta, offset
 	}

@@ -36,7 +36,7 @@ func (g *Generator) Stats() Stats {
 		s.Remaining += part.Remaining
 		s.Issued += int64(counts.Issued)
 		s.Retired += int64(counts.Retired)
-		s.Fetches += p.fetches.Load()
+		s.Fetches += p.fetches.Load() //mutate:swap the two belong to different moments anyway
 		s.FetchFailures += p.fails.Load()
 		s.Sources = append(s.Sources, part)
 	}
