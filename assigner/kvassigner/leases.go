@@ -117,6 +117,7 @@ func (l *leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
 	start := l.block.Load()
 	var found []leasestore.Row
 	for i := uint64(0); i < min(all, mostFolders) && len(found) < n; i++ {
+		//mutate:operator the order of the folders is no promise
 		rows, err := list[leasestore.Row](ctx, l, l.folder(first+int64((start+i)%all)))
 		if err != nil {
 			return nil, err
@@ -125,7 +126,7 @@ func (l *leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
 		if err != nil {
 			return nil, err
 		}
-		l.block.Add(1)
+		l.block.Add(1) //mutate:swap the order is no promise
 		found = append(found, slices.DeleteFunc(rows, func(r leasestore.Row) bool { return r.Expires.After(now) })...)
 	}
 	rand.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })

@@ -112,6 +112,7 @@ func swap[T any](ctx context.Context, l *leases, key string, next func(stored T)
 		}
 		// After false, another process has written the key, perhaps only to renew the row with the
 		// same fence.
+		//mutate:operand the next turn reads the record just written
 		if ok, err := put(ctx, l, key, record[T]{format, mark, value}, revision); ok || err != nil {
 			return ok, err
 		}
