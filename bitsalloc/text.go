@@ -27,6 +27,7 @@ func ParseLayout(text string) (Layout, error) {
 	l := Layout{Unit: time.Second}
 	widths, unit, given := strings.Cut(text, "@")
 	_, err := fmt.Sscanf(widths, "%d/%d/%d/%d", &l.DeltaBits, &l.DatacenterBits, &l.WorkerBits, &l.SequenceBits)
+	//mutate:operand after an error the text differs, too
 	ok := err == nil && strings.HasPrefix(l.String(), widths+"@") // Sscanf skips spaces and ignores the rest
 	if ok && given {
 		l.Unit, err = time.ParseDuration(unit)
