@@ -32,7 +32,7 @@ type reading struct {
 
 func (c *clock) start(read func() time.Time, carried, goOn bool) {
 	c.read, c.carried, c.goOn = read, carried, goOn
-	c.base, c.started = read(), time.Now()
+	c.base, c.started = read(), time.Now() //mutate:swap no other goroutine has the clock yet
 	c.ahead.Store(math.MinInt64)
 }
 
@@ -40,12 +40,12 @@ func (c *clock) start(read func() time.Time, carried, goOn bool) {
 func (c *clock) now() reading {
 	elapsed := time.Since(c.started)
 	t := c.read()
-	if !c.goOn {
+	if !c.goOn { //mutate:false the other policy keeps no reading
 		return reading{time: t, elapsed: elapsed}
 	}
 	steady := c.base.Add(time.Since(c.started))
 	// Round strips the monotonic part: steps count. Sub saturates when t is over 292 years off.
-	ahead := max(int64(t.Round(0).Sub(steady)), c.ahead.Load())
+	ahead := max(int64(t.Round(0).Sub(steady)), c.ahead.Load()) //mutate:number any Round drops the monotonic time
 	return reading{steady.Add(time.Duration(ahead)), elapsed, ahead}
 }
 
@@ -59,7 +59,10 @@ func (c *clock) until(r reading, end time.Time) int64 {
 }
 
 // within reports whether the monotonic clock is before a result of until.
-func (c *clock) within(until int64) bool { return until != 0 && int64(time.Since(c.started)) < until }
+func (c *clock) within(until int64) bool {
+	//mutate:operand,number 0 is never ahead: the comparison saves a reading
+	return until != 0 && int64(time.Since(c.started)) < until
+}
 
 // keep makes the clock go on from a reading.
 func (c *clock) keep(ahead int64) {

@@ -65,13 +65,15 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 func start(ctx context.Context, cfg Config, k *keeper.Keeper, carried bool) (*Generator, error) {
 	g := &Generator{cfg: cfg, alloc: k.Alloc, keeper: k, closer: generator.NewCloser()}
 	unitZero := &unit{last: k.Alloc.MaxSequence()}
+	//mutate:swap no other goroutine has the generator yet
 	unitZero.close() // it counts as used: no ID is 0
+	//mutate:swap no other goroutine has the generator yet
 	g.unit.Store(unitZero)
 	g.clock.start(k.Now, carried, cfg.OnClockBack == GoOn) // before Start, since hooks read the clock
 	if err := k.Start(ctx, keeper.Hooks{Deltas: g.deltas, Oldest: g.oldest, Ended: g.endUnit}); err != nil {
 		return nil, err
 	}
-	g.now(k.Latest())
+	g.now(k.Latest()) //mutate:swap the grant is the same
 	grant := k.Latest()
 	if grant.First > g.alloc.MaxDelta() {
 		return nil, errors.Join(k.Exhausted(), g.Close())
@@ -106,7 +108,7 @@ func (g *Generator) Close() error { return g.closer.Close(g.keeper.Close) }
 // A reading that is wrong by years is beyond the grant: it leads to no ID and is not kept.
 func (g *Generator) now(grant *keeper.State) reading {
 	r := g.clock.now()
-	if g.clock.goOn && g.alloc.Delta(r.time) <= grant.Last {
+	if g.clock.goOn && g.alloc.Delta(r.time) <= grant.Last { //mutate:operand only GoOn reads the stored reading
 		g.clock.keep(r.ahead)
 	}
 	return r

@@ -73,6 +73,7 @@ func (g *Generator) ReserveContext(ctx context.Context, n int) (first int64, got
 		return first, got, nil
 	}
 	for {
+		//mutate:swap both come before the claim
 		changed := g.keeper.Changed() // before the claim, to miss no change and no unit
 		now := g.clock.now().time
 		first, got, err = g.claim(n)
@@ -96,7 +97,7 @@ func (g *Generator) ReserveContext(ctx context.Context, n int) (first int64, got
 func (g *Generator) claim(want int) (first int64, n int, err error) {
 	for {
 		u := g.unit.Load()
-		if g.clock.within(u.until.Load()) {
+		if g.clock.within(u.until.Load()) { //mutate:false a reading of the clock costs time alone
 			if first, n := u.take(want); n > 0 {
 				return first, n, nil
 			}
@@ -147,7 +148,9 @@ func (g *Generator) deltaAt(now time.Time, u *unit, grant *keeper.State) (int64,
 	case delta > grant.Last:
 		g.keeper.Extend(delta)
 		return 0, g.keeper.Shortage()
+	//mutate:operator a request a unit earlier is as good
 	case delta >= grant.Half:
+		//mutate:number a request for one delta more is as good
 		g.keeper.Extend(grant.Last + 1) // ahead of need, so that a slow store costs nothing
 	}
 	return delta, nil

@@ -31,6 +31,7 @@ func (s Stats) Snapshot() any { return s }
 
 // Stats returns a snapshot. It does not slow down callers of Next.
 func (g *Generator) Stats() Stats {
+	//mutate:swap Stats combines readings of two moments
 	now, last, grant := g.keeper.Now(), g.unit.Load().delta, g.keeper.Latest()
 	window, lasts := g.keeper.Window()
 	return Stats{

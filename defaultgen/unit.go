@@ -37,9 +37,10 @@ func (u *unit) takeOne() (id int64, ok bool) {
 
 // take returns up to want consecutive IDs, or n = 0 when the unit is closed or used up.
 func (u *unit) take(want int) (first int64, n int) {
-	most := min(int64(want), u.last-u.next.Load()+1)
+	most := min(int64(want), u.last-u.next.Load()+1) //mutate:number an add beyond last finds no ID
+	//mutate:operator an add of 0 finds no ID
 	if most <= 0 {
-		return 0, 0
+		return 0, 0 //mutate:number callers read no ID beside 0
 	}
 	return u.add(most)
 }
@@ -52,7 +53,7 @@ func (u *unit) add(n int64) (first int64, got int) {
 
 // close makes all later takes fail. It returns the last sequence number taken, start - 1 if none
 // was, or more than last if takes went beyond the unit.
-func (u *unit) close() int64 { return u.next.Swap(u.last+1) - 1 }
+func (u *unit) close() int64 { return u.next.Swap(u.last+1) - 1 } //mutate:number any number above last will do
 
 // enter makes delta the current unit under grant and returns it, or nil when another unit or grant
 // has become current since u and grant were loaded.
@@ -66,6 +67,7 @@ func (g *Generator) enter(u *unit, grant *keeper.State, delta int64) *unit {
 		return nil
 	}
 	next := &unit{delta: delta, base: g.keeper.FirstID(delta, grant.WorkerID), generation: grant.Generation, last: g.alloc.MaxSequence()}
+	//mutate:number half of a power of two is half of the number above it
 	busy := u.close()-u.start >= (next.last+1)/2 && u.generation == grant.Generation // closing ends the unit of another lease
 	if g.cfg.SequenceStart == Even && !busy {
 		next.start = generator.Scatter(next.base, g.alloc.Layout().SequenceBits)
@@ -101,8 +103,10 @@ func (g *Generator) deltas() (used, position int64) {
 // unit. In the clock's own unit a next lease would have to wait for the end of the unit, and the
 // units below First belong to earlier holders.
 func (g *Generator) oldest() int64 {
+	//mutate:true a renewal calls oldest while a lease is held
 	if u, grant := g.unit.Load(), g.keeper.Current(); grant != nil && grant.Fenced() {
 		delta := g.alloc.Delta(g.now(grant).time) - 1
+		//mutate:operator a unit earlier is as true
 		if delta > u.delta && delta >= grant.First && delta <= min(grant.Last, g.alloc.MaxDelta()) {
 			g.enter(u, grant, delta)
 		}
