@@ -153,6 +153,7 @@ func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 	c.Check(cfg.OnEmpty == PadInline || cfg.OnEmpty == Reject, "OnEmpty", cfg.OnEmpty, "PadInline, Reject")
 	unit := cmp.Or(cfg.Layout.Unit, time.Second)
 	cfg.MaxStaleness = cmp.Or(cfg.MaxStaleness, 2*max(time.Second, unit))
+	//mutate:number,operator the default leaves no 0
 	c.Check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*unit, "MaxStaleness", cfg.MaxStaleness,
 		"negative (unbounded), 0 (the default) or at least two units, %v", 2*unit)
 	c.Check(cfg.MaxAhead == 0 || cfg.MaxAhead >= unit, "MaxAhead", cfg.MaxAhead, "negative or 0 (unbounded) or at least the unit, %v", unit)

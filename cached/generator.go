@@ -80,6 +80,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 
 // start makes a Generator of a Config that is resolved.
 func start(ctx context.Context, cfg Config, k *keeper.Keeper) (*Generator, error) {
+	//mutate:number an extra wake costs a pass
 	g := &Generator{cfg: cfg, alloc: k.Alloc, keeper: k, closer: generator.NewCloser(), wake: make(chan struct{}, 1), paused: true}
 	g.path = generator.SlowPath{Name: "cached", Refill: g.padInline, Passing: passing, Rejected: k.Rejected}
 	if cfg.OnEmpty == Reject {
@@ -98,7 +99,7 @@ func start(ctx context.Context, cfg Config, k *keeper.Keeper) (*Generator, error
 			return nil, errors.Join(err, k.Close())
 		}
 	}
-	g.fill()
+	g.fill() //mutate:swap both fill the ring, which is full when New returns
 	g.padder.Go(g.padLoop)
 	return g, nil
 }
@@ -125,7 +126,7 @@ func (g *Generator) Invalidate() { g.keeper.Invalidate() }
 // error when called again. A func of Trace must not call it.
 func (g *Generator) Close() error {
 	return g.closer.Close(func() error {
-		g.path.Filled.Wake()
+		g.path.Filled.Wake() //mutate:swap callers wake a turn of the scheduler later
 		g.padder.Wait()
 		return g.keeper.Close() // calls ended, which empties the ring
 	})
@@ -151,9 +152,10 @@ func (g *Generator) begun() int64 {
 // oldest returns the delta that begins after cut: neither the ring nor a lane has an older ID that
 // it may issue.
 func (g *Generator) oldest() int64 {
+	//mutate:remove the keeper waits for a pass in progress, too
 	g.running.Lock() // a padding pass raises cut before it retires the IDs of the ring
 	defer g.running.Unlock()
-	return g.deltaOf(g.cut.Load() + 1)
+	return g.deltaOf(g.cut.Load() + 1) //mutate:number,operator the delta before is as true
 }
 
 // ended drops the prepared IDs. It first waits for a padding pass that may still use the worker ID;
@@ -163,6 +165,7 @@ func (g *Generator) oldest() int64 {
 func (g *Generator) ended() (issued int64) {
 	g.running.Lock()
 	defer g.running.Unlock()
+	//mutate:argument no lane has a block above newest
 	g.cut.Store(max(g.cut.Load(), g.newest)) // under running: a later pass could put IDs above it
 	g.paused = true
 	dropped := int64(0) // the delta of the last block that was dropped

@@ -18,14 +18,15 @@ func (g *Generator) now() time.Time { return g.keeper.Latest().Clock.Now() }
 func (g *Generator) freshen() {
 	now, behind := g.now(), g.cfg.MaxStaleness-g.cfg.MaxStaleness/4
 	oldest := min(g.alloc.Delta(now.Add(-behind))+1, g.alloc.MaxDelta())
-	if behind < 0 || oldest < 1 {
+	if behind < 0 || oldest < 1 { //mutate:number,operator no block is older than delta 1
 		return
 	}
 	stale := g.keeper.FirstID(oldest, g.keeper.Latest().WorkerID) - 1
+	//mutate:operator,true the word keeps its value
 	if stale > g.cut.Load() { // else lanes would load the word from memory again
 		g.cut.Store(stale)
 	}
-	if g.ring.Retire(stale) > 0 || g.lastSecond < oldest {
+	if g.ring.Retire(stale) > 0 || g.lastSecond < oldest { //mutate:number,operator the jump comes at the next check
 		g.lastSecond, g.paused = max(g.lastSecond, g.alloc.Delta(now)), true
 	}
 }

@@ -14,7 +14,7 @@ import (
 // and ErrLeaseExhausted pass: [Generator.NextContext] waits until they do, or until its context
 // ends. ErrTimeExhausted and ErrClosed are permanent.
 func (g *Generator) Next() (int64, error) {
-	if id, ok := g.ring.Current().Take(); ok {
+	if id, ok := g.ring.Current().Take(); ok { //mutate:argument Take of the ring is slower
 		return id, nil
 	}
 	return g.next()
@@ -69,7 +69,7 @@ func (g *Generator) reject(context.Context) error {
 	case g.ring.Free() < g.ring.Slots():
 		return nil
 	}
-	generator.Signal(g.wake)
+	generator.Signal(g.wake) //mutate:swap the padding goroutine waits for running
 	err := g.admit(g.keeper.Current(), g.lastSecond+1)
 	if passing(err) {
 		return fmt.Errorf("%w: %w", ErrEmpty, err)

@@ -54,6 +54,7 @@ func (g *Generator) fill() error {
 	_, err := g.pass(false)
 	if err != nil && !errors.Is(err, ErrClosed) {
 		g.rejectedPuts.Add(1)
+		//mutate:true an extra wake
 		if !passing(err) {
 			g.path.Filled.Wake() // waiting callers return this error
 		}
@@ -74,7 +75,7 @@ func (g *Generator) padInline(context.Context) error {
 func (g *Generator) pass(inline bool) (blocks int, err error) {
 	if blocks, err = g.put(inline); blocks > 0 {
 		g.path.Filled.Wake()
-		g.passes.Add(1)
+		g.passes.Add(1) //mutate:swap the func may find the pass counted or not
 		generator.Report(g.keeper.Logger, "Padded", g.cfg.Trace.Padded, PaddedInfo{blocks})
 	}
 	return blocks, err
@@ -120,8 +121,9 @@ func (g *Generator) put(inline bool) (blocks int, err error) {
 	// Ask for a higher limit when half of the grant is used, so that a slow store costs nothing.
 	// Blocks in the ring do not count as used: a large ring must not raise the fence far above the
 	// clock.
+	//mutate:operator a request a unit later is as good
 	if grant := g.keeper.Current(); grant != nil && g.begun() >= grant.Half {
-		g.keeper.Extend(grant.Last + 1)
+		g.keeper.Extend(grant.Last + 1) //mutate:number a request for one delta more is as good
 	}
 	return blocks, nil
 }
@@ -134,7 +136,7 @@ func (g *Generator) admit(grant *keeper.State, delta int64) error {
 	case grant == nil:
 		return g.keeper.Shortage()
 	case delta > grant.Last:
-		g.keeper.Extend(delta + int64(g.ring.Free()) - 1)
+		g.keeper.Extend(delta + int64(g.ring.Free()) - 1) //mutate:number a request for one delta more is as good
 		return g.keeper.Shortage()
 	}
 	now, most := g.now(), g.cfg.MaxAhead
