@@ -30,12 +30,13 @@ func (k *Keeper) claim(ctx context.Context, from *State) error {
 	k.lease, k.registration = lease, registration
 	k.highest = max(k.highest, grant.Last)
 	k.refused = 0
+	//mutate:swap a request meanwhile is repeated
 	k.want.Store(0) // it was for an earlier lease
 	state := k.transition(from, claimed{grant, clock, k.Alloc.Delta(clock.Now()), k.Ahead, k.Alloc.Layout().Unit})
 	if state == nil {
 		return errInvalidated
 	}
-	k.announceClaim(state)
+	k.announceClaim(state) //mutate:swap the func may run before or after callers wake
 	k.changed.Wake()
 	return nil
 }
@@ -48,7 +49,7 @@ func (k *Keeper) ask(ctx context.Context) (assigner.Lease, Clock, error) {
 	defer cancel()
 	var last atomic.Pointer[Clock]
 	now := func() int64 {
-		clock := Clock{k.Now().Round(0), time.Now()}
+		clock := Clock{k.Now().Round(0), time.Now()} //mutate:number any Round drops the monotonic time
 		last.Store(&clock)
 		return k.Alloc.Delta(clock.wall)
 	}

@@ -113,10 +113,10 @@ func (k *Keeper) Start(ctx context.Context, hooks Hooks) error {
 	if err := k.first(ctx); err != nil {
 		return fmt.Errorf("%s: no worker ID: %w", k.Package, err)
 	}
-	k.succeeded(false)
+	k.succeeded(false) //mutate:number Start returns before an outage can be reported
 	k.announceLayout()
 	background, cancel := context.WithCancel(context.Background())
-	k.cancel = cancel
+	k.cancel = cancel //mutate:swap run does not use cancel
 	k.ran.Go(func() { k.run(background) })
 	return nil
 }
@@ -129,6 +129,7 @@ func (k *Keeper) run(ctx context.Context) {
 			return
 		case <-k.wake:
 			state := k.Current()
+			//mutate:number a nanosecond more
 			if k.delay > 0 || state != nil && (k.refused > 0 || state.Last >= k.want.Load()) {
 				continue // nothing to do, or a backoff, which a wake-up does not cut short
 			}
@@ -142,7 +143,9 @@ func (k *Keeper) run(ctx context.Context) {
 // step.
 func (k *Keeper) step(ctx context.Context) time.Duration {
 	started := time.Now()
+	//mutate:swap no test stops the goroutine between the two
 	k.moving.Lock() // a transition has called Ended by then
+	//mutate:swap no test stops the goroutine between the two
 	from := k.state.Load()
 	k.moving.Unlock()
 	held := from.Phase == Held
@@ -158,8 +161,10 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 	case ctx.Err() != nil:
 		return heartbeat // Close is waiting
 	case err == nil:
+		//mutate:swap the time of a report is no promise
 		k.succeeded(held)
 		next := max(k.untilRenewal()-time.Since(started), shortestPause) // a slow renewal hardly delays the next
+		//mutate:number a nanosecond more
 		if k.refused > 0 {
 			next = min(next, k.refused)
 		}
@@ -171,7 +176,7 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 	if p, ok := errors.AsType[passing](err); ok && !held {
 		k.delay = k.pause(p, err)
 	} else {
-		k.delay = nextDelay(k.delay)
+		k.delay = nextDelay(k.delay) //mutate:swap failed does not read the delay
 		k.failed(err)
 	}
 	k.reportShortage(err)
@@ -182,11 +187,13 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 func (k *Keeper) renew(ctx context.Context, held *State) error {
 	ctx, cancel := context.WithTimeout(ctx, min(k.AssignTimeout, renewTimeout))
 	defer cancel()
+	//mutate:swap the next renewal reports a unit that Oldest has entered
 	oldest := k.hooks.Oldest()
 	used, position := k.hooks.Deltas()
 	used = min(used, position, k.highest)
 	want := k.want.Load()
 	grant, err := k.lease.Renew(ctx, assigner.Use{Used: used, Want: max(position, want), Oldest: oldest})
+	//mutate:operand such a lease is lost when the store answers again
 	if err == nil && grant.WorkerID != held.WorkerID {
 		err = fmt.Errorf("%w: a renewal of worker ID %d has returned worker ID %d", assigner.ErrWorkerRowLost, held.WorkerID, grant.WorkerID)
 	}
@@ -203,6 +210,7 @@ func (k *Keeper) renew(ctx context.Context, held *State) error {
 	if grant.Last >= want {
 		k.refused = 0
 	}
+	//mutate:operator on equality the position is an estimate
 	if position > grant.Last { // the clock was wrong for a moment, or is ahead of a lossy store
 		position = min(used, grant.Last)
 	}
@@ -211,7 +219,7 @@ func (k *Keeper) renew(ctx context.Context, held *State) error {
 		return nil
 	}
 	k.announce(state)
-	if k.refused > 0 || state.Last != held.Last {
+	if k.refused > 0 || state.Last != held.Last { //mutate:number a nanosecond more
 		k.changed.Wake()
 	}
 	return nil
@@ -222,6 +230,7 @@ func (k *Keeper) renew(ctx context.Context, held *State) error {
 // generator that uses deltas faster than the clock calls Extend.
 func (k *Keeper) untilRenewal() time.Duration {
 	state, longest := k.Latest(), heartbeat // if Invalidate has ended the lease, it has woken run
+	//mutate:number a nanosecond more
 	if state.RenewWithin > 0 {
 		longest = max(min(longest, state.RenewWithin), shortestPause)
 	}
@@ -231,12 +240,16 @@ func (k *Keeper) untilRenewal() time.Duration {
 	unit, lossy := state.unit, state.Guarantee == assigner.GuaranteeLossy
 	_, position := k.hooks.Deltas()
 	left := state.Last - position
+	//mutate:number an estimate
 	if left > 0 && !lossy { // the clock uses up nothing of a grant that is ahead of it
+		//mutate:argument,operator an estimate
 		left = state.Last - min(position, k.Alloc.Delta(state.Clock.Now()))
 	}
 	switch {
+	//mutate:number an estimate
 	case left <= 0 && lossy: // its fences follow its clock
 		return min(longest, time.Second)
+	//mutate:number,operator an estimate
 	case left <= 0 || left >= int64(2*longest/unit): // if the store grants no more, the generator calls Extend when it needs more
 		return longest
 	}
@@ -245,7 +258,8 @@ func (k *Keeper) untilRenewal() time.Duration {
 
 // Extend requests a grant that reaches up to delta. It does not wait; Changed reports the result.
 func (k *Keeper) Extend(delta int64) {
-	for want := k.want.Load(); delta > want; want = k.want.Load() {
+	for want := k.want.Load(); delta > want; want = k.want.Load() { //mutate:operator an extra wake finds nothing due
+		//mutate:true after a lost race the generator asks again
 		if k.want.CompareAndSwap(want, delta) {
 			generator.Signal(k.wake)
 			return

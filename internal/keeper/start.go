@@ -33,7 +33,8 @@ const longestPause = time.Hour
 // nextDelay returns the next delay of an exponential backoff with jitter, from about shortestPause
 // to about 10 s.
 func nextDelay(last time.Duration) time.Duration {
-	next := min(max(2*last, shortestPause), 10*time.Second)
+	next := min(max(2*last, shortestPause), 10*time.Second) //mutate:number tuning of the backoff
+	//mutate:number tuning of the backoff
 	return next/2 + rand.N(next/2)
 }
 
@@ -46,9 +47,11 @@ func (k *Keeper) StartContext() (context.Context, context.CancelFunc) {
 // to retry, and when the store does not answer.
 func (k *Keeper) first(ctx context.Context) error {
 	failure := errors.New("the store has not answered yet")
+	//mutate:swap no call of the store has begun
 	ctx = storecall.OnFailure(ctx, func(err error) { k.lastErr.Store(&err) }) // of a try that the store repeats
 	// lastErr is nil until a call fails. The timer may also run while the answer comes.
 	slow := time.AfterFunc(slowStart, func() { k.Logger.Warn("waiting for a worker ID", "error", *cmp.Or(k.lastErr.Load(), &failure)) })
+	//mutate:remove Stop follows each claim, which returns panics as errors
 	defer slow.Stop()
 	var cause error // the error behind the last wait
 	for {
@@ -125,7 +128,7 @@ func (k *Keeper) pause(p passing, err error) time.Duration {
 		k.Logger.Warn("waiting for a worker ID", "retry", p.RetryAfter().String(), "error", err)
 	}
 	least := min(max(p.RetryAfter(), shortestPause), longestPause)
-	return least + rand.N(min(least/8, 5*time.Second))
+	return least + rand.N(min(least/8, 5*time.Second)) //mutate:number tuning of the jitter
 }
 
 // AwaitFirst waits for d, in which the first unit begins that no earlier holder has used, or until

@@ -97,7 +97,9 @@ func (k *Keeper) transition(from *State, event any) *State {
 	next := new(from.after(event))
 	k.state.Store(next)
 	if next.Phase == None {
+		//mutate:swap readers of the first one do not read issued
 		next = new(*next) // readers may have the first one
+		//mutate:swap only the caller reads issued
 		next.issued = k.hooks.Ended()
 		k.state.Store(next)
 	}
@@ -147,7 +149,7 @@ func (k *Keeper) Invalidate() {
 // the timeout. Call it once.
 func (k *Keeper) Close() error {
 	k.cancel()
-	k.ran.Wait()
+	k.ran.Wait() //mutate:swap the loop reads the state again
 	last := k.Latest()
 	none := k.transition(last, ended{})
 	for ; none == nil; none = k.transition(last, ended{}) {
@@ -195,7 +197,7 @@ func (s State) reach(position, last int64) State {
 // less than a second ago.
 func (s *State) pace(position int64) float64 {
 	elapsed := time.Since(s.at)
-	if elapsed < time.Second {
+	if elapsed < time.Second { //mutate:operator an estimate
 		return s.rate
 	}
 	return float64(position-s.position) * float64(s.unit) / float64(elapsed)

@@ -45,7 +45,7 @@ func (k *Keeper) Shortage() error {
 // returns it.
 func (k *Keeper) Rejected(err error) error {
 	if err != nil && !errors.Is(err, uidring.ErrClosed) {
-		k.Rejections.Add(1)
+		k.Rejections.Add(1) //mutate:swap the func may find the rejection counted or not
 		k.traceRejected(err)
 	}
 	return err
