@@ -33,7 +33,7 @@ func (c *claim) free() ([]leasestore.Row, error) {
 		if err != nil {
 			return nil, fmt.Errorf("assigner: list the expired rows: %w", err)
 		}
-		c.listed = rows
+		c.listed = rows //mutate:swap usable does not read listed
 		usable, nearest := c.usable(rows)
 		if len(usable) == 0 && len(rows) == n && (c.usedUp() || !c.leaser.newFirst) {
 			continue
@@ -49,7 +49,7 @@ func (c *claim) free() ([]leasestore.Row, error) {
 		// In each rank use a random order, so that processes that start at once try different rows.
 		c.leaser.shuffle(len(usable), func(i, j int) { usable[i], usable[j] = usable[j], usable[i] })
 		slices.SortStableFunc(usable, func(a, b leasestore.Row) int { return cmp.Compare(c.rank(a), c.rank(b)) })
-		return usable[:min(attempts, len(usable))], nil
+		return usable[:min(attempts, len(usable))], nil //mutate:argument the number of rows tried is tuning
 	}
 }
 
@@ -83,7 +83,7 @@ const (
 // that the fence is ahead of the clock, begun windows included: in units, all processes would try
 // the same row.
 func (c *claim) rank(row leasestore.Row) int64 {
-	ahead := max(c.found(row)-c.view.from(c.meta.Fence), 0)
+	ahead := max(c.found(row)-c.view.from(c.meta.Fence), 0) //mutate:number a rank is tuning
 	switch {
 	case c.leaser.newFirst && row.Version != 0 && spare(row):
 		return rankSpare
@@ -109,6 +109,7 @@ func (c *claim) fixed() ([]leasestore.Row, error) {
 	if err != nil {
 		return nil, fmt.Errorf("assigner: read row %d: %w", c.seat.workerID, err)
 	}
+	//mutate:operand a row that was not read has fence 0
 	if err = c.taken(row); err == nil && c.found(row) > c.farthest() {
 		err = c.none(c.found(row))
 	}

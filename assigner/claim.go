@@ -61,7 +61,7 @@ var errRaced = errors.New("assigner: another process was faster")
 // compete tries rows as long as other processes are faster, and waits with backoff unless the
 // counter of worker IDs has moved.
 func (c *claim) compete() (*lease, error) {
-	for try := 0; c.ctx.Err() == nil; try++ {
+	for try := 0; c.ctx.Err() == nil; try++ { //mutate:number tuning of the pause
 		candidates, next := c.free, c.meta.NextWorkerID
 		if c.leaser.source != nil {
 			candidates = c.fixed
@@ -84,6 +84,7 @@ func (c *claim) compete() (*lease, error) {
 			return nil, err
 		}
 		if c.meta.NextWorkerID != next {
+			//mutate:number tuning of the pause
 			c.stuck = 0 // the creators of new rows count them
 		}
 	}
@@ -162,7 +163,7 @@ func (c *claim) swap(old leasestore.Row) (*lease, error) {
 // newLease returns the lease for a claim of a row, and the row's time to live. On a lossy store the
 // lease has no deltas, and is in quarantine.
 func (c *claim) newLease(old leasestore.Row) (l *lease, ttl time.Duration) {
-	fence := c.found(old)
+	fence := c.found(old) //mutate:swap the lease does not depend on the fence
 	l = &lease{leaser: c.leaser, terms: c.terms, seat: c.seat, fence: c.meta.Fence, bound: c.meta.Quarantine, guarantee: GuaranteeFenced, namespace: c.view.status.Namespace,
 		server: c.view.status.Identity, renewed: c.began, safe: c.terms.exclusive()}
 	if c.view.status.Lossy || len(c.view.status.Faults) > 0 {
@@ -200,6 +201,7 @@ func (c *claim) confirm(l *lease) error {
 	if c.view, err = c.leaser.look(c.ctx, c.terms); err != nil {
 		return err
 	}
+	//mutate:operator in the last unit of a layout a lease without deltas is as good
 	passed := l.quarantine == nil && l.first > l.limit && l.first <= c.view.fences.end
 	if meta.Fence != l.fence || meta.Quarantine != l.bound || meta.Recovering() || c.view.status.Identity != l.server || passed {
 		return errMoved

@@ -59,7 +59,7 @@ func IPv4Suffix(addr netip.Addr, bits int) Assigner {
 func IPSum(addr netip.Addr) Assigner {
 	return fromAddress("IPSum", addr, netip.Addr.IsValid, func(ip []byte) (sum int64, err error) {
 		mask := byte(0xff)
-		if len(ip) > 4 {
+		if len(ip) > 4 { //mutate:number an address has 4 or 16 bytes
 			mask = 0x3f
 		}
 		for _, b := range ip {
@@ -137,7 +137,7 @@ func fromAddress(source string, addr netip.Addr, suits func(netip.Addr) bool, nu
 		ip := addr.Unmap()
 		if !ip.IsValid() {
 			addrs, err := net.InterfaceAddrs()
-			if err != nil {
+			if err != nil { //mutate:false no test makes the system fail
 				return 0, err
 			}
 			ip = firstAddress(addrs, suits)

@@ -101,7 +101,9 @@ func (f fences) begin(from, now, found int64) pace {
 // follow returns the pace after a use up to used at now. The need changes at most twofold or by
 // half at a time, and is a step at least.
 func (f fences) follow(p pace, used, now int64) pace {
+	//mutate:argument the need is at least half of the last one
 	rate := max(float64(used-p.used)/float64(max(now-p.at, 1)), 0)
+	//mutate:number any bound keeps the rate from overflowing
 	wanted := int64(min(rate*float64(2*f.window), float64(f.end/2)))
 	return pace{used, now, max(min(max(wanted, p.need/2), 2*p.need), f.step)}
 }

@@ -40,9 +40,10 @@ func (c *claim) lose(number int64) error {
 // createSpares creates free rows in one operation, from the worker ID first up, if the claim has
 // lost rows to others and the store can. It returns how many exist.
 func (c *claim) createSpares(first int64) int64 {
-	if c.raced == 0 || first > c.terms.domain.MaxWorkerID() {
+	if c.raced == 0 || first > c.terms.domain.MaxWorkerID() { //mutate:operator the number of spares is tuning
 		return 0
 	}
+	//mutate:argument the number of spares is tuning
 	rows := make([]leasestore.Row, min(spares, c.terms.domain.MaxWorkerID()-first+1))
 	for i := range rows {
 		rows[i] = leasestore.Row{WorkerID: first + int64(i), Version: 1, Fence: c.found(leasestore.Row{}), Identity: term(c.meta)}
@@ -56,8 +57,10 @@ func (c *claim) createSpares(first int64) int64 {
 // backOff waits for a random time with exponential backoff, so that processes that start at once
 // stop colliding.
 func backOff(ctx context.Context, try int) {
+	//mutate:number,operator tuning of processes that start at once
 	const shortest, longest = 50 * time.Millisecond, 1500 * time.Millisecond
 	select {
+	//mutate:argument,number,operator tuning of processes that start at once
 	case <-time.After(rand.N(min(shortest<<min(try, 10), longest))):
 	case <-ctx.Done():
 	}

@@ -8,7 +8,7 @@ type instant struct{ mono, wall time.Time }
 
 func hostClock() instant {
 	now := time.Now()
-	return instant{mono: now, wall: now.Round(0)}
+	return instant{mono: now, wall: now.Round(0)} //mutate:number any Round drops the monotonic time
 }
 
 // longest returns the time since an earlier instant by the clock that shows more.

@@ -106,7 +106,7 @@ func (l *lease) lookHeld(ctx context.Context, held int64) (view, error) {
 	if !v.status.Lossy && !moved || elapsed < l.safe && (v.status.Lossy || l.leaser.source == nil) {
 		return v, l.notLate(v, held)
 	}
-	if moved {
+	if moved { //mutate:true on a lossy store the cap of a grant is as low
 		// A successor on the new server starts above the deltas that its quarantine covers. The
 		// quarantine started after the last renewal of this lease.
 		l.limit = min(l.limit, capped(max(l.terms.alloc.Delta(l.renewed.wall), l.fence), v.fences.ceiling()+1, v.fences.end))
@@ -179,7 +179,7 @@ func (l *lease) check(found leasestore.Row) error {
 			found.Version, found.Fence, found.Owner, l.row.Version, l.row.Fence)
 	case found.Revoked():
 		return fmt.Errorf("%w: row %d has been revoked", ErrWorkerRowLost, l.row.WorkerID)
-	case found.Version != l.row.Version || found.Token != l.row.Token:
+	case found.Version != l.row.Version || found.Token != l.row.Token: //mutate:operand a new holder has both
 		if found.Owner == l.terms.cfg.Owner {
 			l.leaser.losses.Add(1)
 		}

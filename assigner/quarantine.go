@@ -131,10 +131,10 @@ var errNoneKept = errors.New("assigner: no lease is kept")
 // errNoneKept.
 func (c *claim) resume() (*lease, error) {
 	for l := c.pick(); l != nil; l = c.pick() {
-		if l.quarantine.remaining(c.view.status, c.leaser.clock()) > 0 {
+		if l.quarantine.remaining(c.view.status, c.leaser.clock()) > 0 { //mutate:number a nanosecond more
 			return nil, c.keep(l, l.remains(c.view.status))
 		}
-		from := max(l.first, c.view.now)
+		from := max(l.first, c.view.now) //mutate:argument the renewal, or the next one, reaches the clock
 		switch err := l.renew(c.ctx, Use{Used: from, Want: from}); {
 		case err == nil:
 			if err := c.loadMeta(); err != nil {
