@@ -7,10 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -58,38 +55,18 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	abandon a, copy a b, revoke 2, recover 1h, horizon
 //	cancel                          ends the context of assign
 func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("scripts %q, %v", files, err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	testkit.Scripts(t, *update, func(t *testing.T, p string) string {
+		got := newScript(t, orders[0]).run(p)
+		if reversed := newScript(t, orders[1]).run(p); reversed != got {
+			t.Errorf("with the rows in order\n%s\nand reversed\n%s", got, reversed)
 		}
-		paragraphs := strings.Split(string(text), "\n\n")
-		for i, p := range paragraphs {
-			title, _, _ := strings.Cut(p, "\n")
-			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+strings.Trim(title, "# ."), func(t *testing.T) {
-				for _, order := range orders {
-					got := newScript(t, order).run(p)
-					if got != strings.TrimSuffix(p, "\n") && !*update {
-						t.Fatalf("%s: got\n%s\nwant\n%s", file, got, p)
-					}
-					paragraphs[i] = got
-				}
-			})
-		}
-		if *update {
-			if err := os.WriteFile(file, []byte(strings.Join(paragraphs, "\n\n")+"\n"), 0o644); err != nil {
-				t.Error(err)
-			}
-		}
-	}
+		return got
+	})
 }
 
 // A script is the world of a paragraph.
 type script struct {
+	testkit.Script
 	*testing.T
 	*memStore
 	order     func(int, func(int, int))
@@ -106,7 +83,6 @@ type script struct {
 	log       testkit.Recorder // of assigners
 	logging   bool             // whether it is shown
 
-	out   strings.Builder
 	shown map[string]string // rows and grants, as last seen
 }
 
@@ -126,35 +102,27 @@ func newScript(t *testing.T, order func(int, func(int, int))) *script {
 
 // run runs the commands of a paragraph, and returns it with their answers.
 func (w *script) run(paragraph string) string {
-	for line := range strings.Lines(paragraph) {
-		if line = strings.TrimSuffix(line, "\n"); strings.HasPrefix(line, ">") {
-			w.print("%s", line)
-			words := strings.Fields(line[1:])
-			if w.do(words); slices.Contains(scene, words[0]) {
-				w.shown = w.state()
-			}
-			for _, record := range w.log.Read() {
-				if w.logging {
-					w.print("  %s", record)
-				}
-			}
-			w.changes()
-		} else if strings.HasPrefix(line, "#") {
-			w.print("%s", line)
+	text := w.Script.Run(paragraph, func(words testkit.Words) {
+		if w.do(words); slices.Contains(scene, words[0]) {
+			w.shown = w.state()
 		}
-	}
+		for _, record := range w.log.Read() {
+			if w.logging {
+				w.Print("  %s", record)
+			}
+		}
+		w.changes()
+	})
 	for operation, hooks := range w.hooks {
 		if len(hooks) > 0 {
 			w.Errorf("%s was not called often enough: %q are left", operation, hooks)
 		}
 	}
-	return strings.TrimSuffix(w.out.String(), "\n")
+	return text
 }
 
 // scene has the commands whose changes are not shown.
 var scene = []string{"row", "meta", "delete", "holder"}
-
-func (w *script) print(format string, args ...any) { fmt.Fprintf(&w.out, format+"\n", args...) }
 
 // hook runs the commands of the next hook of an operation, and returns its action.
 func (w *script) hook(operation string) (action string) {
@@ -219,23 +187,14 @@ func (v values) set(name string, to any) {
 // A command is a line of a script.
 type command struct {
 	*script
-	words []string
-	args  values
+	testkit.Words
+	args values
 }
 
-func (c command) flag(name string) bool { return slices.Contains(c.words, name) }
-func (c command) arg(i int) string      { return append(c.words, "", "")[i] }
-
-func (c command) number(i int) int64 {
-	n, err := strconv.ParseInt(c.arg(i), 10, 64)
-	if err != nil {
-		c.Fatalf("%q: %v", c.words, err)
-	}
-	return n
-}
+func (c command) flag(name string) bool { return slices.Contains(c.Words, name) }
 
 // do makes a command.
-func (w *script) do(words []string) {
+func (w *script) do(words testkit.Words) {
 	c := command{w, words, make(values)}
 	for _, word := range words[1:] {
 		if name, value, ok := strings.Cut(word, "="); ok && words[0] != "on" {
@@ -252,16 +211,16 @@ func (w *script) do(words []string) {
 
 // prepare makes a command that prepares a case. It returns false for another one.
 func (c command) prepare() bool {
-	switch c.words[0] {
+	switch c.Words[0] {
 	case "at":
-		c.now, c.status.Now, c.host = c.number(1), memTime(c.number(1)), nil
+		c.now, c.status.Now, c.host = c.Number(1), memTime(c.Number(1)), nil
 	case "store":
 		c.setStore()
 	case "namespace":
 		if c.others == nil {
 			c.others = make(map[string]leasestore.Meta)
 		}
-		c.others[c.arg(1)] = leasestore.Meta{Layout: memDomain().Layout, Epoch: memDomain().Epoch, DatacenterID: c.number(2)}
+		c.others[c.Arg(1)] = leasestore.Meta{Layout: memDomain().Layout, Epoch: memDomain().Epoch, DatacenterID: c.Number(2)}
 	case "log":
 		c.logging = true
 	case "host":
@@ -269,16 +228,16 @@ func (c command) prepare() bool {
 		c.args.set("mono", &c.host.mono)
 		c.args.set("wall", &c.host.wall)
 	case "row":
-		c.setRow(c.number(1), c.args)
+		c.setRow(c.Number(1), c.args)
 	case "meta":
 		c.setMeta(c.args)
 	case "delete":
-		delete(c.rows, c.number(1))
+		delete(c.rows, c.Number(1))
 	case "on":
-		c.hooks[c.arg(1)] = strings.Split(strings.Join(c.words[2:], " "), " / ")
+		c.hooks[c.Arg(1)] = strings.Split(strings.Join(c.Words[2:], " "), " / ")
 	case "holder":
 		c.open("leased")
-		c.assign(c.arg(1))
+		c.assign(c.Arg(1))
 	default:
 		return false
 	}
@@ -287,36 +246,36 @@ func (c command) prepare() bool {
 
 // test makes a command under test. It returns false for another one.
 func (c command) test() bool {
-	switch c.words[0] {
+	switch c.Words[0] {
 	case "open":
-		c.open(c.arg(2))
+		c.open(c.Arg(2))
 	case "source":
-		c.assigners[c.arg(1)].source = Static(c.number(2))
+		c.assigners[c.Arg(1)].source = Static(c.Number(2))
 	case "assign":
-		c.assign(c.arg(1))
+		c.assign(c.Arg(1))
 	case "cancel":
 		c.cancel()
 	case "arrive":
 		c.arrive()
 	case "renew":
-		u := Use{Used: c.number(2), Want: c.number(3), Oldest: c.number(2)}
+		u := Use{Used: c.Number(2), Want: c.Number(3), Oldest: c.Number(2)}
 		c.args.set("oldest", &u.Oldest)
-		_, err := c.leases[c.arg(1)].Renew(c.Context(), u)
+		_, err := c.leases[c.Arg(1)].Renew(c.Context(), u)
 		c.answer(err)
 	case "release":
-		c.answer(c.leases[c.arg(1)].End(c.Context(), Ending{Released: true, Used: c.number(2)}))
+		c.answer(c.leases[c.Arg(1)].End(c.Context(), Ending{Released: true, Used: c.Number(2)}))
 	case "abandon":
-		c.answer(c.leases[c.arg(1)].End(c.Context(), Ending{}))
+		c.answer(c.leases[c.Arg(1)].End(c.Context(), Ending{}))
 	case "copy":
-		copied := *c.leases[c.arg(1)].(*lease)
-		c.leases[c.arg(2)] = &copied
+		copied := *c.leases[c.Arg(1)].(*lease)
+		c.leases[c.Arg(2)] = &copied
 	case "revoke":
-		row, err := leasestore.Revoke(c.Context(), c.memStore, leasestore.Revocation{WorkerID: c.number(1)})
-		if c.answer(err); err == nil && row != c.rows[c.number(1)] {
-			c.print("  Revoke returns %s", c.row(row))
+		row, err := leasestore.Revoke(c.Context(), c.memStore, leasestore.Revocation{WorkerID: c.Number(1)})
+		if c.answer(err); err == nil && row != c.rows[c.Number(1)] {
+			c.Print("  Revoke returns %s", c.row(row))
 		}
 	case "recover":
-		lead, err := time.ParseDuration(c.arg(1))
+		lead, err := time.ParseDuration(c.Arg(1))
 		c.answer(errors.Join(err, leasestore.Recover(c.Context(), c.memStore, leasestore.Recovery{Lead: lead})))
 	case "horizon":
 		c.horizon()
@@ -380,7 +339,7 @@ func (w *script) setMeta(args values) {
 
 // open opens an assigner of a kind, with the name of the first argument.
 func (c command) open(kind string) {
-	name := c.arg(1)
+	name := c.Arg(1)
 	d := memDomain()
 	d.Now, d.Registered = func() int64 { return c.now }, c.flag("registered")
 	c.args.set("maxahead", &d.MaxAhead)
@@ -403,7 +362,7 @@ func (c command) open(kind string) {
 		}
 		return instant{c.status.Now, c.status.Now}
 	}
-	a.pause = func(context.Context, int) { c.print("  pause") }
+	a.pause = func(context.Context, int) { c.Print("  pause") }
 	c.assigners[name] = a
 }
 
@@ -426,7 +385,7 @@ func (w *script) horizon() {
 	if err := errors.Join(err, errParse); err != nil || id != alloc.MinAt(alloc.Time(fields.Delta)) {
 		w.Errorf("horizon %+v, %v, want the smallest ID of its delta", fields, err)
 	}
-	w.print("  horizon %d", fields.Delta)
+	w.Print("  horizon %d", fields.Delta)
 }
 
 // sentinels are the errors whose texts and errors.Is must agree.
@@ -448,7 +407,7 @@ func (w *script) answer(err error) {
 	if after, passes := uidring.RetryAfter(err); passes {
 		text += fmt.Sprintf(" (again after %v)", after)
 	}
-	w.print("%s", text)
+	w.Print("%s", text)
 }
 
 // changes prints the rows and leases that differ from shown.
@@ -456,12 +415,12 @@ func (w *script) changes() {
 	now := w.state()
 	for _, name := range slices.Sorted(maps.Keys(w.shown)) {
 		if _, ok := now[name]; !ok {
-			w.print("  %s: gone", name)
+			w.Print("  %s: gone", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if now[name] != w.shown[name] {
-			w.print("  %s: %s", name, now[name])
+			w.Print("  %s: %s", name, now[name])
 		}
 	}
 	w.shown = now
