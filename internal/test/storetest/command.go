@@ -113,6 +113,9 @@ func (c command) test() []string {
 	case "advance":
 		r, err := c.source().Advance(ctx, c.arg(2), c.number(c.arg(3)))
 		return c.answer(err, fmt.Sprintf("%d to %d in steps of %d", r.First, r.Last, max(r.Increment, 1)))
+	case "recover":
+		lead, err := time.ParseDuration(name)
+		return c.answer(errors.Join(err, leasestore.Recover(ctx, store, leasestore.Recovery{Lead: lead})))
 	case "pin":
 		d := c.domain()
 		return c.answer(sqlassigner.Pin(ctx, c.db, c.config(), d.Layout, d.Epoch))
@@ -204,8 +207,8 @@ func (c command) store() leasestore.Store {
 }
 
 // assigner returns the assigner of a command such as assign a leased namespace=orders first=2. It
-// is one of Kinds, or leased; worker=9 makes that fenced. of=b is the assigner that gave the lease
-// b.
+// is one of Kinds, auto, or leased; worker=9 makes that fenced. of=b is the assigner that gave the
+// lease b.
 func (c command) assigner() assigner.Assigner {
 	kind, of, key := c.arg(2), c.value("of"), c.value("key")
 	switch {
@@ -213,6 +216,8 @@ func (c command) assigner() assigner.Assigner {
 		return c.assigners[of]
 	case key != "":
 		return sqlassigner.Sticky(c.db, key, c.config())
+	case kind == "auto":
+		return assigner.Auto(c.store(), assigner.LeaseConfig{})
 	case kind != "leased":
 		return Kind(c.db, kind, c.config())
 	}

@@ -52,7 +52,7 @@ var scripts embed.FS
 //	advance leaf orders 10            takes a range of a counter; see script.source
 //	status, faults                    print faults; faults checks that each assigner rejects them
 //	meta, identity, namespaces, log   print these; log has warnings
-//	pin epoch=-1ms                    stores a layout and epoch
+//	pin epoch=-1, recover 1h          call the funcs of these names
 func RunScripts(t *testing.T, b Database) {
 	files, err := fs.Glob(scripts, "testdata/*.txt")
 	testkit.Must(t, err)
