@@ -109,9 +109,7 @@ func TestListRefusesForeignItems(t *testing.T) {
 	_, errLoad := s.Load(t.Context(), 7)
 	_, errList := s.List(t.Context())
 	for _, err := range []error{errLoad, errList} {
-		if err == nil || !strings.Contains(err.Error(), "was not written by this package") || !strings.Contains(err.Error(), "0000000000000000/007") {
-			t.Errorf("%v, want an error that names the item", err)
-		}
+		stores.WantError(t, err, nil, "was not written by this package", "0000000000000000/007")
 	}
 }
 
@@ -170,9 +168,7 @@ func TestStatusReportsGlobalTables(t *testing.T) {
 		return bytes.Replace(body, []byte(`{"Table":{`), []byte(`{"Table":{"Replicas":[{"RegionName":"eu-west-1"}],`), 1)
 	})
 	_, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if !errors.Is(err, leasestore.ErrNotDurable) || !strings.Contains(err.Error(), "global table with 1 replicas") {
-		t.Errorf("Assign: %v, want ErrNotDurable", err)
-	}
+	stores.WantError(t, err, leasestore.ErrNotDurable, "global table with 1 replicas")
 }
 
 // dynalite checks no rights.
@@ -182,9 +178,7 @@ func TestStatusNamesTheRemedyOfARefusal(t *testing.T) {
 		answer.Header.Del("Date")
 		return body
 	}).Status(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "no Date") {
-		t.Errorf("without a date: %v, want an error", err)
-	}
+	stores.WantError(t, err, nil, "no Date")
 	for code, want := range map[string]string{
 		"AccessDeniedException":       "; allow the role dynamodb:DescribeTable",
 		"UnrecognizedClientException": "; correct the credentials",
@@ -195,8 +189,6 @@ func TestStatusNamesTheRemedyOfARefusal(t *testing.T) {
 			answer.StatusCode = http.StatusBadRequest
 			return []byte(`{"__type":"com.amazonaws.dynamodb#` + code + `","message":"no"}`)
 		}).Status(t.Context())
-		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), code) {
-			t.Errorf("%v; want %s and %q", err, code, want)
-		}
+		stores.WantError(t, err, nil, want, code)
 	}
 }

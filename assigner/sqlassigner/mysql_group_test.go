@@ -21,6 +21,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -359,7 +360,7 @@ func madeAnew(t *testing.T, g *group) {
 	db := g.open(t, "")
 	after := storetest.Identity(t, db)
 	_, err := storetest.Leased(db).Assign(t.Context(), assignertest.Domain())
-	storetest.WantError(t, err, assigner.ErrQuarantined, fmt.Sprintf("now %q", after))
+	stores.WantError(t, err, assigner.ErrQuarantined, fmt.Sprintf("now %q", after))
 	if name, _, _ := strings.Cut(before, " of view "); after == before || !strings.HasPrefix(after, name+" of view ") {
 		t.Errorf("identity %q after %q, want the same name and another view", after, before)
 	}

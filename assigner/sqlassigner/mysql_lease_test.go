@@ -21,6 +21,7 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/storecall"
+	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -252,7 +253,7 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	storetest.RefusedForNow(t, standby, "beside", leasestore.ErrNotDurable, "read_only is on")
 	storetest.Exec(t, standby, "RESET SLAVE ALL", "SET GLOBAL read_only = OFF")
 	_, err := storetest.Leased(standby).Assign(t.Context(), assignertest.Domain())
-	storetest.WantError(t, err, assigner.ErrQuarantined, `the store is another server or another copy of its file, now "server_id 12 after `+
+	stores.WantError(t, err, assigner.ErrQuarantined, `the store is another server or another copy of its file, now "server_id 12 after `+
 		position(t, standby, "slave")+`", and may have lost commits`)
 	if meta, err := storetest.LeaseStore(standby).LoadMeta(t.Context()); meta.Quarantine <= lost.Last {
 		t.Errorf("claims begin above %d, and the lost claim had deltas up to %d: %v", meta.Quarantine, lost.Last, err)
@@ -269,7 +270,7 @@ func TestPromotedReplicaOfMariaDBIsQuarantined(t *testing.T) {
 	writableReplicaIsRefused(t, old)
 	catchUp(t, old, standby)
 	_, err = storetest.Leased(old).Assign(t.Context(), assignertest.Domain())
-	storetest.WantError(t, err, assigner.ErrQuarantined, fmt.Sprintf("now %q", "server_id 11 after "+position(t, old, "slave")))
+	stores.WantError(t, err, assigner.ErrQuarantined, fmt.Sprintf("now %q", "server_id 11 after "+position(t, old, "slave")))
 	storetest.Exec(t, old, "SET GLOBAL gtid_slave_pos = (SELECT GROUP_CONCAT(seq, '-1-1') FROM seq_1_to_50)")
 	if id := storetest.Identity(t, old); !regexp.MustCompile("^server_id 11 after [0-9a-f]{64}$").MatchString(id) {
 		t.Errorf("identity %q with a long position, want a text that fits the column", id)
@@ -354,13 +355,13 @@ func TestPromotedReplicaOfMySQLIsQuarantined(t *testing.T) {
 			}
 			identity := storetest.Get[string](t, standby, "SELECT @@server_uuid")
 			_, err = a.Assign(t.Context(), assignertest.Domain())
-			storetest.WantError(t, err, assigner.ErrQuarantined, fmt.Sprintf("now %q", identity), "and may have lost commits")
+			stores.WantError(t, err, assigner.ErrQuarantined, fmt.Sprintf("now %q", identity), "and may have lost commits")
 			if meta, err := storetest.LeaseStore(standby).LoadMeta(t.Context()); meta.Quarantine <= l.Grant().Last {
 				t.Errorf("claims begin above %d, and the last claim had deltas up to %d: %v", meta.Quarantine, l.Grant().Last, err)
 			}
 			used := l.Grant().First
 			if err = storetest.Extend(t.Context(), l, used, used+1); tt.lost {
-				storetest.WantError(t, err, assigner.ErrWorkerRowLost)
+				stores.WantError(t, err, assigner.ErrWorkerRowLost)
 				return
 			}
 			testkit.Must(t, errors.Join(err, l.End(t.Context(), assigner.Ending{Released: true, Used: used})))

@@ -95,11 +95,25 @@ func EveryCall(ctx context.Context, t testing.TB, s leasestore.Store, each time.
 // Fail checks that every call fails, with an error that has all parts and not the password hunter2.
 func Fail(t testing.TB, s leasestore.Store, parts ...string) {
 	t.Helper()
-	for i, err := range EveryCall(t.Context(), t, s, time.Minute) {
-		for _, part := range parts {
-			if err == nil || !strings.Contains(err.Error(), part) || strings.Contains(err.Error(), "hunter2") {
-				t.Errorf("call %d: %v; want an error with %q and without the password", i, err, part)
-			}
+	for _, err := range EveryCall(t.Context(), t, s, time.Minute) {
+		WantError(t, err, nil, parts...)
+	}
+}
+
+// WantError checks that an error wraps a sentinel, unless that is nil, and that its text has all
+// parts, the sentinel's text, and not the password hunter2.
+func WantError(t testing.TB, err, sentinel error, parts ...string) {
+	t.Helper()
+	if err == nil || sentinel != nil && !errors.Is(err, sentinel) || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("error %v, want %v with %q and without the password", err, sentinel, parts)
+		return
+	}
+	if sentinel != nil {
+		parts = append(parts, sentinel.Error())
+	}
+	for _, part := range parts {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("error %q, want %q in it", err, part)
 		}
 	}
 }
@@ -175,9 +189,7 @@ func ACopyIsQuarantined(t *testing.T, s leasestore.Store, copied func() leasesto
 		t.Errorf("the copy has the identity %q of the original", got)
 	}
 	_, err := assigner.Leased(s, assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if !errors.Is(err, assigner.ErrQuarantined) || !strings.Contains(err.Error(), got) {
-		t.Errorf("Assign on a copy: %v; want a quarantine that names %q", err, got)
-	}
+	WantError(t, err, assigner.ErrQuarantined, got)
 }
 
 // RenewalTakes checks how many requests a renewal makes. requests returns their number so far.

@@ -4,7 +4,6 @@ package storetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -19,6 +18,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
@@ -225,7 +225,7 @@ func Renew(t *testing.T, l assigner.Lease) {
 func Refused(t *testing.T, a assigner.Assigner, sentinel error, parts ...string) {
 	t.Helper()
 	_, err := TryAssign(t, a, time.Minute)
-	WantError(t, err, sentinel, parts...)
+	stores.WantError(t, err, sentinel, parts...)
 }
 
 // RefusedForNow is Refused for an error that retries follow. It ends the context after the first
@@ -243,23 +243,7 @@ func RefusedForNow(t *testing.T, db *sqlx.DB, kind string, sentinel error, parts
 		}
 	}()
 	_, err := Kind(db, kind, sqlassigner.Config{Logger: log.Logger()}).Assign(ctx, assignertest.Domain())
-	WantError(t, err, sentinel, append(parts, context.Canceled.Error())...)
-}
-
-// WantError checks sentinel and text of an error, which never has the password hunter2. It takes no
-// notice of letter case, which the names of PostgreSQL's tables lack.
-func WantError(t *testing.T, err, sentinel error, parts ...string) {
-	t.Helper()
-	if !errors.Is(err, sentinel) || strings.Contains(err.Error(), "hunter2") {
-		t.Errorf("error %v, want %v", err, sentinel)
-		return
-	}
-	text := strings.ToLower(err.Error())
-	for _, part := range append(parts, strings.ToLower(sentinel.Error())) {
-		if !strings.Contains(text, strings.ToLower(part)) {
-			t.Errorf("error %q, want %q in it", err, part)
-		}
-	}
+	stores.WantError(t, err, sentinel, append(parts, context.Canceled.Error())...)
 }
 
 // CheckUndurable checks that a database with these faults is refused, and that AllowUndurable turns

@@ -12,6 +12,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
@@ -149,14 +150,14 @@ func transactionBegins(t *testing.T, b Database) {
 		return
 	}
 	for _, err := range []error{err, leasestore.Recover(t.Context(), LeaseStore(mine), leasestore.Recovery{Lead: time.Hour})} {
-		WantError(t, err, leasestore.ErrNotDurable, "inside a transaction")
+		stores.WantError(t, err, leasestore.ErrNotDurable, "inside a transaction")
 	}
 	Exec(t, mine, "COMMIT") // the transaction is still the caller's, and nothing was written in it
 	wantFence(t, LeaseStore(mine), l, 1)
 	limit := l.Grant().Last
 	testkit.Must(t, Extend(t.Context(), l, limit, limit+100))
 	Exec(t, mine, "BEGIN")
-	WantError(t, l.End(t.Context(), assigner.Ending{Released: true}), leasestore.ErrNotDurable, "inside a transaction")
+	stores.WantError(t, l.End(t.Context(), assigner.Ending{Released: true}), leasestore.ErrNotDurable, "inside a transaction")
 	Exec(t, mine, "COMMIT")
 	wantFence(t, LeaseStore(mine), l, 1)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -145,10 +146,10 @@ func TestPostgreSQLStandbyIsReadOnly(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	_, err := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{}).List(ctx) // it may lag
-	storetest.WantError(t, err, leasestore.ErrNotDurable, "use the address of the primary")
+	stores.WantError(t, err, leasestore.ErrNotDurable, "use the address of the primary")
 	ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	storetest.WantError(t, storetest.Extend(ctx, lease, 1, lease.Grant().Last+1), leasestore.ErrNotDurable, "use the address of the primary")
+	stores.WantError(t, storetest.Extend(ctx, lease, 1, lease.Grant().Last+1), leasestore.ErrNotDurable, "use the address of the primary")
 }
 
 func TestPQ(t *testing.T) {
@@ -184,9 +185,7 @@ func TestPreparedStatementsThroughPgBouncerGetAdvice(t *testing.T) {
 			_, err = storetest.LeaseStore(open(t, dsn)).Status(t.Context())
 		}
 	}
-	if err == nil || !strings.Contains(err.Error(), "default_query_exec_mode=simple_protocol") || !strings.Contains(err.Error(), "42P05") {
-		t.Errorf("Status with prepared statements: %v; want error 42P05 with advice", err)
-	}
+	stores.WantError(t, err, nil, "default_query_exec_mode=simple_protocol", "42P05")
 }
 
 // keepsIDs writes IDs as numbers and as texts, which sort like them in a collation that compares

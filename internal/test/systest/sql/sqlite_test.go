@@ -9,6 +9,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -99,7 +100,7 @@ func TestSQLiteFileWithARelativePathIsTheFirstOne(t *testing.T) {
 	db.SetMaxIdleConns(-1) // closes the idle connections
 	storetest.Apply(t, db)
 	_, err = s.Status(t.Context())
-	storetest.WantError(t, err, leasestore.ErrDamaged, "the file "+first+" was moved, replaced or deleted while it was open")
+	stores.WantError(t, err, leasestore.ErrDamaged, "the file "+first+" was moved, replaced or deleted while it was open")
 }
 
 func TestSQLiteFileInMemoryIsRefused(t *testing.T) {
