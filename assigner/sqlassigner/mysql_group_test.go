@@ -190,7 +190,7 @@ func primaryMoves(t *testing.T, g *group) {
 				last := l.Grant().First
 				for range rand.IntN(6) {
 					last = min(last+1, l.Grant().Last)
-					if err := storetest.Extend(t.Context(), l, last, last+1); err == nil {
+					if err := stores.Extend(t.Context(), l, last, last+1); err == nil {
 						renewals.Add(1)
 					} else {
 						failures.Add(1)
@@ -245,7 +245,7 @@ func frozenPrimary(t *testing.T, g *group) {
 	limit, tries := l.Grant().Last, 0
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); tries++ {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		if err := storetest.Extend(ctx, l, 1, l.Grant().Last+1); err == nil || l.Grant().Last != limit {
+		if err := stores.Extend(ctx, l, 1, l.Grant().Last+1); err == nil || l.Grant().Last != limit {
 			t.Fatalf("a renewal on a primary that was replaced: %v, limit %d, was %d", err, l.Grant().Last, limit)
 		}
 		if l, err := storetest.Leased(direct).Assign(ctx, assignertest.Domain()); err == nil {

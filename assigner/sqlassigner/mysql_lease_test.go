@@ -360,7 +360,7 @@ func TestPromotedReplicaOfMySQLIsQuarantined(t *testing.T) {
 				t.Errorf("claims begin above %d, and the last claim had deltas up to %d: %v", meta.Quarantine, l.Grant().Last, err)
 			}
 			used := l.Grant().First
-			if err = storetest.Extend(t.Context(), l, used, used+1); tt.lost {
+			if err = stores.Extend(t.Context(), l, used, used+1); tt.lost {
 				stores.WantError(t, err, assigner.ErrWorkerRowLost)
 				return
 			}

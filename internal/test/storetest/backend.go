@@ -26,11 +26,10 @@ import (
 
 // A Database is a database under test.
 type Database struct {
-	// Kind is mariadb, mysql, postgres or sqlite.
+	// Kind is mariadb, mysql, postgres, sqlite, or tidb for a server that the test did not start.
 	Kind string
-	// Server has the databases, and Start starts another one; nil: the database is a file.
-	Server *testserver.Server
-	Start  func(t *testing.T, args ...string) Database
+	// Start starts another server of the kind.
+	Start func(t *testing.T, args ...string) Database
 	// As replaces the user in a DSN.
 	As func(dsn, user string) string
 	// Empty creates a database without tables. It returns a handle, which the test closes, and the
@@ -71,9 +70,8 @@ func OnServer(s *testserver.Server, first string, open func(t *testing.T, dsn st
 			s.Kill9()
 			return func() { s.Restart() }
 		},
-		Kills:  true,
-		Server: s,
-		Addr:   s.Addr(),
+		Kills: true,
+		Addr:  s.Addr(),
 	}
 }
 
@@ -216,7 +214,7 @@ func TryAssign(t *testing.T, a assigner.Assigner, timeout time.Duration) (assign
 // Renew checks that a lease without a fence can be renewed.
 func Renew(t *testing.T, l assigner.Lease) {
 	t.Helper()
-	if err := Extend(t.Context(), l, 1, 1); err != nil {
+	if err := stores.Extend(t.Context(), l, 1, 1); err != nil {
 		t.Errorf("Renew of worker %d: %v", l.Grant().WorkerID, err)
 	}
 }
@@ -272,10 +270,4 @@ func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
 			t.Errorf("log %q, want a warning of %q", texts[i], fault)
 		}
 	}
-}
-
-// Extend renews a lease whose holder has used deltas up to used and wants another.
-func Extend(ctx context.Context, l assigner.Lease, used, want int64) error {
-	_, err := l.Renew(ctx, assigner.Use{Used: used, Want: want})
-	return err
 }

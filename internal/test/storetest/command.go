@@ -19,6 +19,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/schema"
 	"github.com/uidring/uidring/segment"
@@ -262,9 +263,9 @@ func (c command) take(a assigner.Assigner) (assigner.Lease, error) {
 func (c command) renew(ctx context.Context, l assigner.Lease) error {
 	if c.flag("more") {
 		last := l.Grant().Last
-		return Extend(ctx, l, last, last+100)
+		return stores.Extend(ctx, l, last, last+100)
 	}
-	return Extend(ctx, l, 1, 1)
+	return stores.Extend(ctx, l, 1, 1)
 }
 
 // apply prints the names of the tables that it creates.

@@ -100,7 +100,7 @@ func leasesLive(t *testing.T, b Database) {
 	fenced := assigner.Fenced(LeaseStore(db), assigner.Static(besideNodes), cfg)
 	first := Assign(t, fenced)
 	limit := first.Grant().Last
-	if err := errors.Join(Extend(t.Context(), first, limit, limit+10), first.End(t.Context(), assigner.Ending{Released: true, Used: limit})); err != nil {
+	if err := errors.Join(stores.Extend(t.Context(), first, limit, limit+10), first.End(t.Context(), assigner.Ending{Released: true, Used: limit})); err != nil {
 		t.Error(err)
 	}
 	if again := Assign(t, fenced).Grant(); again.First <= limit {
@@ -118,7 +118,7 @@ func renewalWaits(t *testing.T, b Database) {
 	up := b.Down(t, dsn)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	waits(t, &log, func() error { return Extend(ctx, l, limit, limit+100) }, up)
+	waits(t, &log, func() error { return stores.Extend(ctx, l, limit, limit+100) }, up)
 	wantFence(t, s, l, 1)
 }
 
@@ -141,7 +141,7 @@ func transactionBegins(t *testing.T, b Database) {
 	l := Assign(t, Leased(mine))
 	before := l.Grant()
 	Exec(t, mine, "BEGIN")
-	err := Extend(t.Context(), l, before.Last, before.Last+100)
+	err := stores.Extend(t.Context(), l, before.Last, before.Last+100)
 	if err != nil && l.Grant() != before {
 		t.Errorf("grant %+v after a Renew that failed, want %+v", l.Grant(), before)
 	}
@@ -155,7 +155,7 @@ func transactionBegins(t *testing.T, b Database) {
 	Exec(t, mine, "COMMIT") // the transaction is still the caller's, and nothing was written in it
 	wantFence(t, LeaseStore(mine), l, 1)
 	limit := l.Grant().Last
-	testkit.Must(t, Extend(t.Context(), l, limit, limit+100))
+	testkit.Must(t, stores.Extend(t.Context(), l, limit, limit+100))
 	Exec(t, mine, "BEGIN")
 	stores.WantError(t, l.End(t.Context(), assigner.Ending{Released: true}), leasestore.ErrNotDurable, "inside a transaction")
 	Exec(t, mine, "COMMIT")

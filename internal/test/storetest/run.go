@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
@@ -38,7 +39,7 @@ func outlive(t *testing.T, b Database) {
 		for _, l := range leases {
 			before := l.Grant()
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			err := Extend(ctx, l, 1, 1)
+			err := stores.Extend(ctx, l, 1, 1)
 			cancel()
 			if !errors.Is(err, sqlassigner.ErrUnreachable) || errors.Is(err, assigner.ErrWorkerRowLost) || l.Grant() != before {
 				t.Errorf("Renew: %v, grant %+v; want ErrUnreachable and %+v", err, l.Grant(), before)

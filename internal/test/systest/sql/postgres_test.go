@@ -149,7 +149,7 @@ func TestPostgreSQLStandbyIsReadOnly(t *testing.T) {
 	stores.WantError(t, err, leasestore.ErrNotDurable, "use the address of the primary")
 	ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	stores.WantError(t, storetest.Extend(ctx, lease, 1, lease.Grant().Last+1), leasestore.ErrNotDurable, "use the address of the primary")
+	stores.WantError(t, stores.Extend(ctx, lease, 1, lease.Grant().Last+1), leasestore.ErrNotDurable, "use the address of the primary")
 }
 
 func TestPQ(t *testing.T) {
