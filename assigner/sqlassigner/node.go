@@ -225,15 +225,14 @@ type node struct {
 func thisNode() (node, error) {
 	env := func(name string) string { return strings.TrimSpace(os.Getenv(name)) }
 	host, port := env("JPAAS_HOST"), cmp.Or(env("JPAAS_HTTP_PORT"), env("JPAAS_HOST_PORT_8080"))
-	if (host == "") != (port == "") {
+	switch {
+	case host != "" && port != "":
+		return node{host, port, typeContainer}, nil
+	case host != "" || port != "":
 		return node{}, fmt.Errorf("sqlassigner: JPAAS_HOST is %q and JPAAS_HTTP_PORT (or JPAAS_HOST_PORT_8080) is %q; "+
 			"set both in a container, and neither of them elsewhere", host, port)
 	}
-	if host == "" {
-		port := fmt.Sprintf("%d-%d", time.Now().UnixMilli(), mathrand.IntN(100_000))
-		return node{host: hostName(), port: port, kind: typeHost}, nil
-	}
-	return node{host: host, port: port, kind: typeContainer}, nil
+	return node{hostName(), fmt.Sprintf("%d-%d", time.Now().UnixMilli(), mathrand.IntN(100_000)), typeHost}, nil
 }
 
 // hostName returns the host's address on the way to other networks, or its name if it has none. The
