@@ -63,14 +63,16 @@ var sqliteErrors = []struct {
 	{1032, "", replaced}, // SQLITE_READONLY_DBMOVED
 	{5, "database is locked", collision},
 	{6, "table is locked", collision},
-	{8, "readonly database", diagnosis{sentinel: ErrAccessDenied, advice: "make the file and its folder writable"}},
-	{3, "access permission denied", diagnosis{sentinel: ErrAccessDenied, advice: "make the file and its folder writable"}},
-	{23, "not authorized", diagnosis{sentinel: ErrAccessDenied, advice: "make the file and its folder writable"}},
+	{8, "readonly database", unwritable},
+	{3, "access permission denied", unwritable},
+	{23, "not authorized", unwritable},
 	{14, "unable to open database file", diagnosis{sentinel: ErrUnreachable, advice: "check that the file and its folder exist and are writable"}},
 	{0, "no such table", noTable},
 	{0, "UNIQUE constraint failed", duplicate},
 	{0, "ON CONFLICT clause does not match", keyMissing},
 }
+
+var unwritable = diagnosis{sentinel: ErrAccessDenied, advice: "make the file and its folder writable"}
 
 func diagnoseSQLite(err error) diagnosis {
 	// A file has no network, and all errors of ncruces/go-sqlite3 look like errors of one.
