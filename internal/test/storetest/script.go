@@ -20,13 +20,13 @@ var scripts embed.FS
 
 // RunScripts runs the scripts in testdata. A paragraph is a case on a database of its own, with all
 // tables: a title behind #, and commands behind >. Rows between bars repeat a case for the kinds of
-// Database in their first column, with the columns for $1 to $9. A case without rows is for
-// all kinds; tidb is a server that the tests did not start.
+// Database in their first column, with the columns for $1 to $9. A case without rows is for all
+// kinds; tidb is a server that the tests did not start.
 //
-// Below a command the script has its answer, in which … stands for any text, and letter case does
-// not count. An error only needs the parts in the script, in their order. It must wrap the
-// sentinels that these name, and no others. Where they name a canceled context, it ends before the
-// first retry. A command without an answer must succeed.
+// Below a command the script has its answer, in which … stands for any text of a line, and letter
+// case does not count. An error only needs the parts in the script, in their order. It must wrap
+// the sentinels that these name, and no others. Where they name a canceled context, it ends before
+// the first retry. A command without an answer must succeed.
 //
 // Commands use the first handle of the database, or the one whose name and colon come first. These
 // prepare a case:
@@ -185,7 +185,7 @@ func (c command) compare(line string, got []string) {
 	if strings.Contains(c.want, "error: ") {
 		pattern = strings.Replace(pattern, "error: ", "error: .*", 1) + ".*"
 	}
-	wrong := c.want != "" && !regexp.MustCompile("(?is)^"+pattern+"$").MatchString(text)
+	wrong := c.want != "" && !regexp.MustCompile("(?i)^"+pattern+"$").MatchString(text)
 	if wrong || c.want == "" && strings.HasPrefix(text, "error: ") || strings.Contains(text, "hunter2") {
 		c.Errorf("> %s\n  %s\nwant\n  %s", line, text, c.want)
 	}
