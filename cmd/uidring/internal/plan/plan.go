@@ -61,7 +61,7 @@ type Verdict struct {
 	Faults      []string         `json:"faults"`         // why the layout is not sufficient; none: it is
 }
 
-// Judge compares the fields of an allocator with a need.
+// Judge compares the fields of an allocator, whose epoch is not after Start, with a need.
 func (n Need) Judge(alloc *bitsalloc.Allocator) Verdict {
 	v := Verdict{
 		Layout: alloc.Layout(), Ends: alloc.Expires(),
@@ -70,9 +70,6 @@ func (n Need) Judge(alloc *bitsalloc.Allocator) Verdict {
 		Faults: []string{},
 	}
 	fault := func(format string, args ...any) { v.Faults = append(v.Faults, fmt.Sprintf(format, args...)) }
-	if n.Start.Before(alloc.Epoch()) {
-		fault("its epoch is later than the start")
-	}
 	if v.Ends.Before(n.end()) {
 		fault("its time ends in %s", v.Ends.Format("2006-01"))
 	}
