@@ -81,7 +81,7 @@ func (x *script) do(words []string) {
 		testkit.Must(x.t, err)
 		time.Sleep(pause)
 	case "metrics":
-		for line := range strings.Lines(call(x.s, "/metrics").Body.String()) {
+		for line := range strings.Lines(call(x.s, "/metrics", "Authorization", "Bearer "+alice).Body.String()) {
 			if regexp.MustCompile(args[0]).MatchString(line) {
 				x.out.WriteString("  " + line)
 			}

@@ -47,31 +47,6 @@ func usedUp(t *testing.T) string {
 	return dir
 }
 
-// The token and the rate are common to all routes.
-func TestSegmentRefusesWrongRequests(t *testing.T) {
-	tokens := newTokens(t, "alice "+alice)
-	dir := t.TempDir()
-	s := newServer(t, Config{Settings: Settings{Rate: 0.001, Burst: 50}, Tokens: func() Tokens { return tokens }, Segments: newSegments(t, dir)})
-	bearer := []string{"Authorization", "Bearer " + alice}
-	for _, row := range []struct{ url, name, detail string }{
-		{"/v1/segments/invoices", "not-found", "This server has no such segment."},
-		{"/v1/segments/orders/1", "not-found", "This server has no such segment."},
-		{"/v1/segments", "not-found", "There is nothing under this path; see /openapi.json."},
-		{ordersPath + "?n=51", "bad-request", `Parameter n is "51", allowed: 1 to 50.`},
-	} {
-		if p := wantProblem(t, call(s, row.url, bearer...), row.name, row.url); p.Detail != row.detail {
-			t.Errorf("%s: %q, want %q", row.url, p.Detail, row.detail)
-		}
-	}
-	wantProblem(t, call(s, ordersPath), "unauthorized", "no token")
-	call(s, "/v1/ids?n=40", bearer...)
-	wantProblem(t, call(s, ordersPath+"?n=11", bearer...), "too-many-requests", "51 IDs of 50")
-	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
-		t.Errorf("the folder has %v, %v; want no counter without a valid request", files, err)
-	}
-	wantProblem(t, call(newServer(t, Config{}), ordersPath), "not-found", "a server without segments")
-}
-
 // An error names no folder, leaves the service ready, and ends when the store is there.
 func TestSegmentWithoutItsStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "counters")
