@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 	"github.com/uidring/uidring/internal/test/testgen"
 	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 var update = flag.Bool("update", false, "write the outputs of the commands into testdata")
@@ -29,14 +31,34 @@ func init() { time.Local = time.FixedZone("Asia/Kolkata", 5*3600+1800) }
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"uidring": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"serves": func() {
+			os.Exit(Main(append([]string{"serve"}, os.Args[2:]...), os.Stdin, os.Stdout, lastRecord(os.Args[1])))
+		},
 	})
+}
+
+// lastRecord is the message of a record after which this process gets SIGTERM. It writes the log to
+// stderr.
+type lastRecord string
+
+func (message lastRecord) Write(record []byte) (int, error) {
+	text := string(record)
+	if strings.Contains(text, " msg="+string(message)+" ") || strings.Contains(text, fmt.Sprintf(" msg=%q", string(message))) {
+		self, err := os.FindProcess(os.Getpid())
+		if err = errors.Join(err, self.Signal(syscall.SIGTERM)); err != nil {
+			return 0, err
+		}
+	}
+	return os.Stderr.Write(record)
 }
 
 // TestScripts runs testdata/*.txtar. A script begins with the variables PATH, HOME and TMPDIR only.
 // Its commands are uidring, the ones of package testscript, and these:
 //
 //	exits 64 uidring plan   runs a command, and wants an exit code
+//	serves ready --data=ids runs uidring serve until the log has a message, and wants it to end well
 //	session FILE            runs the commands of a file, see session
+//	disk                    sets DISK to an empty folder on a local disk
 //	sqlite                  sets UIDRING_STORE to a database without tables, and the namespace orders
 //	mariadb SELECT, INSERT  sets UIDRING_STORE to a database, for a user with some rights
 //	sql FILE                executes the statements of a file
@@ -55,7 +77,8 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, _ bool, args []string){
-			"exits": exits, "session": session, "sqlite": sqlite, "mariadb": mariaDB, "sql": sql, "holder": holder, "above": above,
+			"exits": exits, "session": session, "disk": disk, "sqlite": sqlite, "mariadb": mariaDB, "sql": sql,
+			"holder": holder, "above": above,
 		},
 	})
 }
@@ -98,6 +121,10 @@ func session(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	_, err := ts.Stdout().Write([]byte(text.String()))
 	ts.Check(err)
+}
+
+func disk(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Setenv("DISK", testserver.DiskFolder(test(ts)))
 }
 
 func sqlite(ts *testscript.TestScript, _ bool, _ []string) {
