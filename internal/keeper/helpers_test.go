@@ -25,11 +25,11 @@ type rig struct {
 	testkit.Recorder
 	store fakeassigner.Assigner
 
-	assign  func(ctx context.Context, nth int) (assigner.Grant, error) // from 0 on; nil: a fresh worker ID
+	assign  func(ctx context.Context, nth int) (assigner.Grant, error) // from 0 on
 	renew   func(ctx context.Context, g *assigner.Grant, used, want int64) error
 	release func(ctx context.Context, used int64) error
 	ended   func()
-	deltas  func() // called by the hook Deltas; nil: nothing
+	deltas  func() // called by the hook Deltas
 
 	used    atomic.Int64
 	ahead   atomic.Int64 // the position, if it is ahead of used
@@ -39,23 +39,19 @@ type rig struct {
 }
 
 func newRig() *rig {
-	r := &rig{timeout: 10 * time.Second, first: 100_000_000 + lastWorker.Add(1000), start: time.Now()}
+	r := &rig{timeout: 10 * time.Second, first: 100_000_000 + lastWorker.Add(1000), start: time.Now(), ended: func() {}, deltas: func() {}}
 	r.assign = func(_ context.Context, nth int) (assigner.Grant, error) { return r.fresh(nth), nil }
+	r.renew = func(context.Context, *assigner.Grant, int64, int64) error { return nil }
+	r.release = func(context.Context, int64) error { return nil }
 	r.store.OnAssign = func(ctx context.Context, nth int, _ assigner.Domain) (assigner.Grant, error) {
 		return r.assign(ctx, nth-1)
 	}
 	r.store.OnRenew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
 		r.Note("renew %d, %d to %d", g.WorkerID-r.first, used, want)
-		if r.renew == nil {
-			return nil
-		}
 		return r.renew(ctx, g, used, want)
 	}
 	r.store.OnRelease = func(ctx context.Context, g assigner.Grant, used int64) error {
 		r.Note("release %d, %d", g.WorkerID-r.first, used)
-		if r.release == nil {
-			return nil
-		}
 		return r.release(ctx, used)
 	}
 	return r
@@ -93,17 +89,12 @@ func (r *rig) settings() keeper.Settings {
 func (r *rig) hooks() keeper.Hooks {
 	return keeper.Hooks{
 		Deltas: func() (int64, int64) {
-			if r.deltas != nil {
-				r.deltas()
-			}
+			r.deltas()
 			return r.used.Load(), max(r.used.Load(), r.ahead.Load())
 		},
 		Oldest: func() int64 { return 0 },
 		Ended: func() int64 {
-			if r.ended != nil {
-				r.ended()
-			}
-			if r.Current() != nil { // until Ended has returned, the generator composes IDs under Current
+			if r.ended(); r.Current() != nil { // until Ended has returned, the generator composes IDs under Current
 				r.Note("ended too early")
 				return r.used.Load()
 			}

@@ -58,7 +58,7 @@ func TestClockOfALossInvalidates(t *testing.T) {
 		fence(r)
 		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
 			r.deltas = func() {
-				r.deltas = nil
+				r.deltas = func() {}
 				r.Invalidate()
 			}
 			return assigner.ErrWorkerRowLost
@@ -106,7 +106,7 @@ func TestNoLeaseIsTakenBeforeTheOldOneHasEnded(t *testing.T) {
 		if n := r.store.Assigns.Load(); n != 1 {
 			t.Errorf("%d leases taken, want the first alone", n)
 		}
-		r.ended = nil // not at Close
+		r.ended = func() {} // not at Close
 	}
 	changed := r.Changed()
 	r.Invalidate()
