@@ -97,14 +97,6 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-func TestRangeIsWrittenWithItsSteps(t *testing.T) {
-	for want, r := range map[string]segment.Range{"1 to 9": {First: 1, Last: 9, Increment: 1}, "1 to 9 in steps of 2": {First: 1, Last: 9, Increment: 2}} {
-		if got := r.String(); got != want {
-			t.Errorf("String = %q, want %q", got, want)
-		}
-	}
-}
-
 func TestRecoverReportsErrors(t *testing.T) {
 	returns := func(ranges ...segment.Range) segment.Source { return &listed{ranges: ranges} }
 	for name, tt := range map[string]struct {
