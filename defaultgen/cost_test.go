@@ -26,7 +26,7 @@ func TestIDCostsNoMemory(t *testing.T) {
 				if err := f(); err != nil {
 					t.Error(err)
 				}
-				clock.move(100 * time.Nanosecond) // within the unit
+				clock.Advance(100 * time.Nanosecond) // within the unit
 			}); n != 0 {
 				t.Errorf("policy %d: %s makes %v allocations", policy, name, n)
 			}

@@ -29,7 +29,7 @@ func TestByDefaultIDsSpreadOverShardsAsInAFairDraw(t *testing.T) {
 						if drawn {
 							gap = time.Duration(float64(pace) * random.ExpFloat64())
 						}
-						clock.move(gap)
+						clock.Advance(gap)
 						return g.Next()
 					})
 				})
@@ -48,7 +48,7 @@ func TestEvenCostsABusyGeneratorNothing(t *testing.T) {
 		ids := make([]int64, all+1)
 		for range 300 {
 			fill(t, g, quiet)
-			clock.move(time.Second)
+			clock.Advance(time.Second)
 			for round := range 3 {
 				n, err := g.Fill(ids)
 				least := all
@@ -58,11 +58,11 @@ func TestEvenCostsABusyGeneratorNothing(t *testing.T) {
 				if n < least || n > all || !errors.Is(err, defaultgen.ErrSequenceExhausted) {
 					t.Fatalf("%d IDs, %v in unit %d after one of %d, want %d at least", n, err, round, quiet, least)
 				}
-				clock.move(time.Second)
+				clock.Advance(time.Second)
 			}
 			for range 10 { // quiet again, to begin elsewhere
 				next(t, g)
-				clock.move(time.Second)
+				clock.Advance(time.Second)
 			}
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,24 +14,13 @@ import (
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gentest"
 	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/uidringtest"
 )
 
 // narrow has 16 IDs a unit, so that a test gets through them.
 func narrow(unit time.Duration) bitsalloc.Layout {
 	return bitsalloc.Layout{DeltaBits: 40, DatacenterBits: 3, WorkerBits: 10, SequenceBits: 4, Unit: unit}
 }
-
-// A fakeClock is a clock that stands still until a test moves it.
-type fakeClock struct{ unixNano atomic.Int64 }
-
-func newFakeClock(t time.Time) *fakeClock {
-	d := new(fakeClock)
-	d.unixNano.Store(t.UnixNano())
-	return d
-}
-
-func (d *fakeClock) now() time.Time        { return time.Unix(0, d.unixNano.Load()) }
-func (d *fakeClock) move(by time.Duration) { d.unixNano.Add(int64(by)) }
 
 // open makes a generator that is closed when the test ends. Without an Assigner it gets a fresh
 // worker ID, without a Layout the narrow one with units of a second, without an Epoch its own.
@@ -55,12 +43,12 @@ func complete(cfg defaultgen.Config) defaultgen.Config {
 	return cfg
 }
 
-// onFakeClock is open with a fakeClock that stands at the beginning of unit 1,000.
-func onFakeClock(t testing.TB, cfg defaultgen.Config) (*defaultgen.Generator, *fakeClock) {
+// onFakeClock is open with a clock that stands still at the beginning of unit 1,000.
+func onFakeClock(t testing.TB, cfg defaultgen.Config) (*defaultgen.Generator, *uidringtest.Clock) {
 	t.Helper()
 	cfg = complete(cfg)
-	d := newFakeClock(cfg.Epoch.Add(1000 * cfg.Layout.Unit))
-	cfg.Now = d.now
+	d := uidringtest.NewClock(cfg.Epoch.Add(1000 * cfg.Layout.Unit))
+	cfg.Now = d.Now
 	return open(t, cfg), d
 }
 

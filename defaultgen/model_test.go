@@ -137,7 +137,7 @@ func play(t *testing.T, cfg defaultgen.Config, script []byte) {
 	cfg.Epoch = g.Stats().Expires.Add(-cfg.Layout.Unit << cfg.Layout.DeltaBits)
 	m := &model{
 		cfg: cfg, maxDelta: 1<<cfg.Layout.DeltaBits - 1, maxSequence: 1<<cfg.Layout.SequenceBits - 1,
-		highest: clock.now(), at: time.Now(),
+		highest: clock.Now(), at: time.Now(),
 	}
 	m.sequence, m.start = m.maxSequence, m.maxSequence+1 // unit 0 is used up, and was not busy
 	ended, cancel := context.WithCancel(t.Context())
@@ -148,7 +148,7 @@ func play(t *testing.T, cfg defaultgen.Config, script []byte) {
 		by := time.Duration(size) * scales[action>>3&3]
 		switch action & 7 {
 		case 0, 1:
-			now := m.read(clock.now())
+			now := m.read(clock.Now())
 			id, err := g.Next()
 			if err != nil {
 				m.checkError(t, id, err, now, false)
@@ -157,10 +157,10 @@ func play(t *testing.T, cfg defaultgen.Config, script []byte) {
 			m.checkID(t, g, id, now)
 		case 2:
 			if action>>5&1 == 1 && cfg.OnClockBack == defaultgen.GoOn {
-				m.checkWait(t, g, clock.now())
+				m.checkWait(t, g, clock.Now())
 				continue
 			}
-			now := m.read(clock.now())
+			now := m.read(clock.Now())
 			id, err := g.NextContext(ended)
 			if err != nil {
 				m.checkError(t, id, err, now, true)
@@ -168,16 +168,16 @@ func play(t *testing.T, cfg defaultgen.Config, script []byte) {
 			}
 			m.checkID(t, g, id, now)
 		case 3:
-			m.checkFill(t, g, int(size), clock.now())
+			m.checkFill(t, g, int(size), clock.Now())
 		case 4:
-			clock.move(by)
+			clock.Advance(by)
 		case 5:
-			clock.move(-by)
+			clock.Advance(-by)
 		case 6: // the clock stands still, or goes on
 			time.Sleep(by)
 		case 7:
 			time.Sleep(by)
-			clock.move(by)
+			clock.Advance(by)
 		}
 	}
 }

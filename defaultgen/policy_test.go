@@ -147,7 +147,7 @@ func TestEndOfTimeIsARejectedTake(t *testing.T) {
 	layout := narrow(time.Second)
 	layout.DeltaBits = 10
 	g, clock := onFakeClock(t, defaultgen.Config{Layout: layout})
-	clock.move(time.Minute)
+	clock.Advance(time.Minute)
 	if _, err := g.NextContext(t.Context()); !errors.Is(err, defaultgen.ErrTimeExhausted) || g.Stats().RejectedTakes != 1 {
 		t.Errorf("NextContext = %v, %d rejected takes, want ErrTimeExhausted and 1", err, g.Stats().RejectedTakes)
 	}
