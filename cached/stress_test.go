@@ -10,6 +10,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/gentest"
 	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
@@ -39,8 +40,7 @@ func (c *crowd) member(t *testing.T, way int) {
 			}
 		} else {
 			n, err = c.taken.Take(t, func() ([]int64, error) {
-				n, err := c.take(t, way%5, batch[:])
-				return batch[:n], err
+				return gentest.TakeAny(t, c, way%5, batch[:])
 			})
 		}
 		c.wants.Add(-int64(n))
@@ -53,28 +53,6 @@ func (c *crowd) member(t *testing.T, way int) {
 			t.Errorf("unexpected: %v", err)
 		}
 	}
-}
-
-// take takes IDs in one of four ways, and returns how many.
-func (c *crowd) take(t *testing.T, way int, dst []int64) (n int, err error) {
-	switch way {
-	case 1:
-		dst[0], err = c.Next()
-	case 2:
-		dst[0], err = c.NextContext(t.Context())
-	case 3:
-		return c.Fill(dst)
-	default:
-		first, n, err := c.Reserve(len(dst))
-		for i := range n {
-			dst[i] = first + int64(i)
-		}
-		return n, err
-	}
-	if err != nil {
-		return 0, err
-	}
-	return 1, nil
 }
 
 // stress has goroutines take n IDs while meanwhile, unless nil, disturbs them, and settles the

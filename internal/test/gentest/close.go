@@ -123,20 +123,11 @@ func (s *suite) closeUnderLoad(t *testing.T) {
 				return
 			}
 			ids := make([]int64, 5)
-			take := func() (int, error) { return g.Fill(ids) }
-			if i%2 == 0 {
-				take = func() (n int, err error) {
-					if ids[0], err = g.Next(); err == nil {
-						n = 1
-					}
-					return n, err
-				}
-			}
 			late, err := false, error(nil)
 			for !late && !errors.Is(err, uidring.ErrClosed) {
 				late = closed.Load()
 				var n int
-				n, err = taken.Take(t, func() ([]int64, error) { n, err := take(); return ids[:n], err })
+				n, err = taken.Take(t, func() ([]int64, error) { return TakeAny(t, g, 2*i, ids) }) // Next or Fill
 				switch {
 				case n > 0 && late:
 					t.Error("an ID after Close has returned")

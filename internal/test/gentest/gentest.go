@@ -254,6 +254,30 @@ func take(t testing.TB, g Generator, n int) (last bitsalloc.Fields) {
 	return last
 }
 
+// TakeAny takes IDs in one of four ways, an ID or up to len(dst) together, and returns the IDs in
+// dst.
+func TakeAny(t testing.TB, g Generator, way int, dst []int64) (ids []int64, err error) {
+	n := 1
+	switch way % 4 {
+	case 0:
+		dst[0], err = g.Next()
+	case 1:
+		dst[0], err = g.NextContext(t.Context())
+	case 2:
+		n, err = g.Fill(dst)
+		return dst[:n], err
+	case 3:
+		dst[0], n, err = g.Reserve(len(dst))
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := range n {
+		dst[i] = dst[0] + int64(i)
+	}
+	return dst[:n], nil
+}
+
 // Elapsed returns how long f takes.
 func Elapsed(f func()) time.Duration {
 	began := time.Now()
