@@ -1,58 +1,15 @@
 package segment_test
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
 )
-
-// The source ignores its context in both days. Callers get ErrClosed at once, and Close waits for
-// the calls of both days.
-func TestNumbersCloseWaitsForTheSource(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hung := map[string]chan struct{}{"a-20000101": make(chan struct{}), "a-20000102": make(chan struct{})}
-		var calls, ended atomic.Int64
-		n, err := segment.NewNumbers(segment.NumbersConfig{Counter: segment.Config{Name: "a", FetchTimeout: time.Hour,
-			Source: &scripted{before: func(_ context.Context, name string, _ int64) error {
-				if calls.Add(1) > 1 {
-					<-hung[name]
-				}
-				return nil
-			}}}}) // synctest begins at midnight in UTC
-		testkit.Must(t, err)
-		if _, err := n.Next(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(24 * time.Hour)
-		for range 6 {
-			go func() {
-				if text, err := n.Next(t.Context()); !errors.Is(err, segment.ErrClosed) {
-					t.Errorf("Next = %q, %v, want ErrClosed", text, err)
-				}
-				ended.Add(1)
-			}()
-		}
-		synctest.Wait()
-		go func() {
-			_ = n.Close() // always nil
-			ended.Add(1)
-		}()
-		for _, day := range []string{"a-20000102", "a-20000101"} {
-			synctest.Wait()
-			if ended.Load() != 6 {
-				t.Errorf("while %s hangs: %d calls have ended, want the 6 of Next", day, ended.Load())
-			}
-			close(hung[day])
-		}
-	})
-}
 
 // Goroutines take numbers while the day changes, until Close.
 func TestNumbersAreUniqueOverMidnight(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,7 +33,8 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	at 2026-11-22T00:00:00       sets the clock of Numbers, which otherwise is the system's
 //
 // Each call of a source takes the next answer, and the last answer stays. hang and late wait for
-// the end of the context, hang returns its error, and hold waits for the command go.
+// the end of the context, and hang returns its error. hold waits for the command go, or for
+// "go a-20000101" in a call for that counter.
 //
 // These commands are under test:
 //
@@ -47,7 +49,7 @@ func TestScripts(t *testing.T) {
 	testkit.Scripts(t, *update, func(t *testing.T, paragraph string) (first string) {
 		for policy := range segment.Reject + 1 {
 			synctest.Test(t, func(t *testing.T) {
-				w := &script{t: t, policy: policy, gate: make(chan struct{}), lanes: make(map[string]*segment.Lane)}
+				w := &script{t: t, policy: policy, lanes: make(map[string]*segment.Lane)}
 				w.step(testkit.Words{"sources", "1/0"})
 				got := w.Run(paragraph, w.step)
 				if w.opened != nil {
@@ -71,7 +73,7 @@ type script struct {
 	events  testkit.Recorder // log records and calls of Trace
 	results testkit.Recorder // of the commands since the last one was shown
 	answers testkit.Answers  // of the sources, by name
-	gate    chan struct{}    // closed by go
+	gates   sync.Map         // of channels, by counter: hold waits for them, and go closes them
 	sources []segment.Source
 	clock   time.Time // of Numbers; zero: the system's
 
@@ -93,7 +95,7 @@ type answering struct {
 
 func (s *answering) Advance(ctx context.Context, name string, n int64) (segment.Range, error) {
 	var given *segment.Range
-	s.before = func(context.Context, string, int64) error {
+	s.before = func(_ context.Context, name string, _ int64) error {
 		for _, c := range s.answers.Next(s.name) {
 			switch c.Arg(0) {
 			case "range":
@@ -109,7 +111,7 @@ func (s *answering) Advance(ctx context.Context, name string, n int64) (segment.
 			case "late":
 				<-ctx.Done()
 			case "hold":
-				<-s.gate
+				<-s.gate(name)
 			case "sleep":
 				time.Sleep(c.Duration(1))
 			case "panic":
@@ -125,6 +127,12 @@ func (s *answering) Advance(ctx context.Context, name string, n int64) (segment.
 	return r, err
 }
 
+// gate returns the channel that go closes for a counter.
+func (w *script) gate(counter string) chan struct{} {
+	gate, _ := w.gates.LoadOrStore(counter, make(chan struct{}))
+	return gate.(chan struct{})
+}
+
 // step makes a command, and prints the results until all goroutines wait again.
 func (w *script) step(words testkit.Words) {
 	switch words.Arg(0) {
@@ -138,7 +146,7 @@ func (w *script) step(words testkit.Words) {
 	case "on":
 		w.answers.Set(words.Arg(1), words[2:])
 	case "go":
-		close(w.gate)
+		close(w.gate(cmp.Or(words.Arg(1), "a")))
 	case "log":
 		w.logging = true
 	case "restore":
