@@ -26,7 +26,8 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //
 // These commands prepare a story:
 //
-//	sources 2/0 2/1              increment and remainder of each source, which are named a, b and so on
+//	sources 2/0 2/1              increment and remainder of each source, which are named a, b and so on;
+//	                             or none
 //	on a ok / range 90 99 2 / fail down / hang / late; ok / sleep 1s; ok / hold; ok / panic
 //	log                          shows log records and calls of Trace.Fetched from now on
 //	restore 1                    sets the counter back, as a restored backup does
@@ -43,7 +44,7 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	take 20 l                               Next of a lane, which is made for "take 0 l"
 //	numbers daily prefix=ORD- separator=- width=6 location=Europe/Berlin timeout=3s step=1
 //	number 1m                               Next of Numbers with a time limit
-//	invalidate, close, sleep 1s, stats, counters
+//	invalidate, close, recover 25, sleep 1s, stats, counters
 //	beside wait 1m                          runs a command beside the following ones
 func TestScripts(t *testing.T) {
 	testkit.Scripts(t, *update, func(t *testing.T, paragraph string) (first string) {
@@ -139,6 +140,10 @@ func (w *script) step(words testkit.Words) {
 	case "sources":
 		w.sources = nil
 		for i, word := range words[1:] {
+			if word == "none" {
+				w.sources = []segment.Source{nil}
+				break
+			}
 			s := &answering{script: w, name: string(rune('a' + i))}
 			_, _ = fmt.Sscanf(word, "%d/%d", &s.delta, &s.remainder)
 			w.sources = append(w.sources, s)
@@ -208,6 +213,8 @@ func (w *script) test(words testkit.Words) (string, error) {
 		return "", nil
 	case "close":
 		return "", w.opened.Close()
+	case "recover":
+		return "", segment.Recover(w.t.Context(), w.sources[0], "a", words.Number(1))
 	case "stats":
 		return w.stats(), nil
 	case "counters":
@@ -339,7 +346,7 @@ func (w *script) list(ids []int64) string {
 }
 
 // sentinels are the errors whose texts and errors.Is must agree.
-var sentinels = []error{segment.ErrEmpty, segment.ErrWentBack, segment.ErrInvalidRange, segment.ErrExhausted, segment.ErrClosed, errDown}
+var sentinels = []error{segment.ErrEmpty, segment.ErrWentBack, segment.ErrInvalidRange, segment.ErrExhausted, segment.ErrClosed, segment.ErrInvalidConfig, errDown}
 
 func (w *script) text(err error) string {
 	text := strings.ReplaceAll(err.Error(), "\n", "; ")
