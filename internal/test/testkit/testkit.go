@@ -1,5 +1,5 @@
 // Package testkit has helpers of tests: resources that end with a test, goroutines that start
-// together, waits for other processes, and records of events and of logs.
+// together, waits for other processes, records of events and of logs, and scripts.
 package testkit
 
 import (
