@@ -129,7 +129,7 @@ func (l *lease) notLate(v view, fence int64) error {
 // with that fence after a refused swap is of a copy of this process.
 func (l *lease) raise(ctx context.Context, next leasestore.Row) error {
 	for {
-		next.Fence = max(next.Fence, l.row.Fence)
+		next.Fence = max(next.Fence, l.row.Fence) //mutate:swap tried is empty once the fence of the row has changed
 		first := !slices.Contains(l.tried, next.Fence)
 		ok, errSwap := l.leaser.store.Swap(ctx, l.row, next, 2*l.terms.window())
 		if errSwap != nil {
@@ -179,7 +179,7 @@ func (l *lease) check(found leasestore.Row) error {
 			found.Version, found.Fence, found.Owner, l.row.Version, l.row.Fence)
 	case found.Revoked():
 		return fmt.Errorf("%w: row %d has been revoked", ErrWorkerRowLost, l.row.WorkerID)
-	case found.Version != l.row.Version || found.Token != l.row.Token: //mutate:operand a new holder has both
+	case found.Version != l.row.Version || found.Token != l.row.Token: //mutate:operand a new holder changes both
 		if found.Owner == l.terms.cfg.Owner {
 			l.leaser.losses.Add(1)
 		}

@@ -157,7 +157,7 @@ func newLeaser(store leasestore.Store, cfg LeaseConfig) *leaser {
 	//mutate:number,operator the defaults leave no 0, and a nanosecond is no use
 	l.config.Check(cfg.Window >= 0 && cfg.Window <= maxSpan, "Window", cfg.Window, "0 (2 min) to %v", maxSpan)
 	l.config.Check(cfg.MaxLead >= 0 && cfg.MaxLead <= maxSpan, "MaxLead", cfg.MaxLead, "0 (default) to %v", maxSpan)
-	//mutate:number,operator the same
+	//mutate:number,operator as for Window
 	l.config.Check(cfg.MaxSkew >= 0 && cfg.MaxSkew <= maxSpan, "MaxSkew", cfg.MaxSkew, "0 (1 min) to %v", maxSpan)
 	return l
 }

@@ -159,7 +159,7 @@ func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 	c.Check(cfg.MaxAhead == 0 || cfg.MaxAhead >= unit, "MaxAhead", cfg.MaxAhead, "negative or 0 (unbounded) or at least the unit, %v", unit)
 	cfg.MaxAhead = cfg.MaxAhead.Truncate(unit)
 	k.MaxAhead = math.MaxInt64
-	if cfg.MaxAhead > 0 {
+	if cfg.MaxAhead > 0 { //mutate:number no bound is below a unit
 		k.MaxAhead = int64(cfg.MaxAhead / unit)
 	}
 	if !cfg.AllowReuse {

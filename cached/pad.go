@@ -74,8 +74,8 @@ func (g *Generator) padInline(context.Context) error {
 // pass is put, and then wakes waiting callers and reports the blocks.
 func (g *Generator) pass(inline bool) (blocks int, err error) {
 	if blocks, err = g.put(inline); blocks > 0 {
-		g.path.Filled.Wake()
-		g.passes.Add(1) //mutate:swap the func may find the pass counted or not
+		g.path.Filled.Wake() //mutate:swap a woken caller may find the pass counted or not
+		g.passes.Add(1)
 		generator.Report(g.keeper.Logger, "Padded", g.cfg.Trace.Padded, PaddedInfo{blocks})
 	}
 	return blocks, err

@@ -41,8 +41,7 @@ func (s Stats) Snapshot() any { return s }
 // Next while the ring has an ID; a caller that finds the ring empty may wait for it.
 func (g *Generator) Stats() Stats {
 	now := g.keeper.Now()
-	g.running.Lock() //mutate:swap the two may be of different passes
-	//mutate:swap the two may be of different passes
+	g.running.Lock()
 	counts, last := g.ring.Counts(), g.lastSecond
 	g.running.Unlock()
 	grant := g.keeper.Latest() //mutate:swap Stats combines readings of several moments

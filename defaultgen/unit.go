@@ -103,7 +103,6 @@ func (g *Generator) deltas() (used, position int64) {
 // unit. In the clock's own unit a next lease would have to wait for the end of the unit, and the
 // units below First belong to earlier holders.
 func (g *Generator) oldest() int64 {
-	//mutate:true a renewal calls oldest while a lease is held
 	if u, grant := g.unit.Load(), g.keeper.Current(); grant != nil && grant.Fenced() {
 		delta := g.alloc.Delta(g.now(grant).time) - 1
 		//mutate:operator a unit earlier is as true

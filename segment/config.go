@@ -77,7 +77,7 @@ func (cfg Config) Validate() error {
 
 // resolve fills in the defaults and reports all mistakes together.
 func (cfg Config) resolve() (Config, error) {
-	cfg.Step = cmp.Or(cfg.Step, 1000)
+	cfg.Step = cmp.Or(cfg.Step, 1000) //mutate:swap 0 and the default are both below a million
 	cfg.MaxStep = cmp.Or(cfg.MaxStep, max(1_000_000, cfg.Step))
 	cfg.RangeLasts = cmp.Or(cfg.RangeLasts, 15*time.Minute)
 	cfg.Prefetch = cmp.Or(cfg.Prefetch, 1)

@@ -177,7 +177,7 @@ func (n *Numbers) Invalidate() {
 func (n *Numbers) Close() error {
 	n.mu.Lock()
 	n.closed = true
-	last := n.current
+	last := n.current //mutate:swap after closed is set, no call changes current
 	n.mu.Unlock()
 	if last != nil {
 		_ = last.Close() // always nil

@@ -117,7 +117,6 @@ func (l *leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
 	start := l.block.Load()
 	var found []leasestore.Row
 	for i := uint64(0); i < min(all, mostFolders) && len(found) < n; i++ {
-		//mutate:operator the order of the folders is no promise
 		rows, err := list[leasestore.Row](ctx, l, l.folder(first+int64((start+i)%all)))
 		if err != nil {
 			return nil, err

@@ -143,9 +143,7 @@ func (k *Keeper) run(ctx context.Context) {
 // step.
 func (k *Keeper) step(ctx context.Context) time.Duration {
 	started := time.Now()
-	//mutate:swap no test stops the goroutine between the two
 	k.moving.Lock() // a transition has called Ended by then
-	//mutate:swap no test stops the goroutine between the two
 	from := k.state.Load()
 	k.moving.Unlock()
 	held := from.Phase == Held
@@ -230,7 +228,6 @@ func (k *Keeper) renew(ctx context.Context, held *State) error {
 // generator that uses deltas faster than the clock calls Extend.
 func (k *Keeper) untilRenewal() time.Duration {
 	state, longest := k.Latest(), heartbeat // if Invalidate has ended the lease, it has woken run
-	//mutate:number a nanosecond more
 	if state.RenewWithin > 0 {
 		longest = max(min(longest, state.RenewWithin), shortestPause)
 	}
@@ -249,7 +246,7 @@ func (k *Keeper) untilRenewal() time.Duration {
 	//mutate:number an estimate
 	case left <= 0 && lossy: // its fences follow its clock
 		return min(longest, time.Second)
-	//mutate:number,operator an estimate
+	//mutate:operator an estimate
 	case left <= 0 || left >= int64(2*longest/unit): // if the store grants no more, the generator calls Extend when it needs more
 		return longest
 	}

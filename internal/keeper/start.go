@@ -33,7 +33,7 @@ const longestPause = time.Hour
 // nextDelay returns the next delay of an exponential backoff with jitter, from about shortestPause
 // to about 10 s.
 func nextDelay(last time.Duration) time.Duration {
-	next := min(max(2*last, shortestPause), 10*time.Second) //mutate:number tuning of the backoff
+	next := min(max(2*last, shortestPause), 10*time.Second)
 	//mutate:number tuning of the backoff
 	return next/2 + rand.N(next/2)
 }

@@ -31,8 +31,6 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime"
-	"strconv"
-	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -84,12 +82,8 @@ func run(ctx context.Context, out io.Writer) error {
 	if *byRule {
 		return tryRules(ctx, out, names.MatchString)
 	}
-	explained, err := readSurvivors(survivors)
-	if err != nil {
-		return err
-	}
 	fmt.Fprintf(out, "-seed=%d\n", *seed)
-	r := &report{out: out, explained: explained}
+	r := &report{out: out}
 	for _, t := range targets {
 		if err := r.try(ctx, t, names); err != nil {
 			return err
@@ -100,8 +94,7 @@ func run(ctx context.Context, out io.Writer) error {
 
 // A report counts outcomes. Its methods may be called by several goroutines at once.
 type report struct {
-	out       io.Writer
-	explained map[string]int // how many more mutants of a kind may live
+	out io.Writer
 
 	mu                   sync.Mutex
 	tried, killed, lived int
@@ -124,6 +117,18 @@ func (r *report) try(ctx context.Context, t target, names *regexp.Regexp) error 
 	}
 	fmt.Fprintf(r.out, "%s: %d of %d mutants\n", t.dir, len(s.mutants), compiled)
 	tried, killed, lived := r.tried, r.killed, r.lived
+	if err := r.tryAll(ctx, s); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.out, "%s: %d tried, %d killed, %d explained\n", t.dir, r.tried-tried, r.killed-killed, r.lived-lived)
+	if len(s.mutants) == compiled {
+		r.useless(s, names)
+	}
+	return nil
+}
+
+// tryAll tries the mutants that are compiled.
+func (r *report) tryAll(ctx context.Context, s *source) error {
 	group, ctx := errgroup.WithContext(ctx)
 	suites := s.plan(ctx)
 	group.SetLimit(runtime.NumCPU())
@@ -137,23 +142,18 @@ func (r *report) try(ctx context.Context, t target, names *regexp.Regexp) error 
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	fmt.Fprintf(r.out, "%s: %d tried, %d killed, %d explained\n", t.dir, r.tried-tried, r.killed-killed, r.lived-lived)
+	return group.Wait()
+}
+
+// useless prints the reasons of a package that no mutant needs.
+func (r *report) useless(s *source, names *regexp.Regexp) {
 	for _, f := range s.files {
 		for _, reason := range f.reasons {
-			if len(s.mutants) == compiled && reason.useless(names.MatchString) {
+			if reason.useless(names.MatchString) {
 				fmt.Fprintf(r.out, "%s: no mutant lives: drop %s from the reason\n", reason.place, reason.operator)
 			}
 		}
 	}
-	for kind, n := range r.explained {
-		if n > 0 && len(s.mutants) == compiled && strings.HasPrefix(kind, t.dir+" ") && names.MatchString(kind) {
-			fmt.Fprintf(r.out, "%s has %d × %s too many\n", survivors, n, kind)
-		}
-	}
-	return nil
 }
 
 // add counts the outcome of a mutant, which a test of the package by kills, unless by is empty.
@@ -168,10 +168,6 @@ func (r *report) add(m *mutant, by string) {
 	case m.reason != nil:
 		word = "explained"
 		r.lived++
-	case r.explained[m.kind] > 0:
-		word = "explained"
-		r.explained[m.kind]--
-		r.lived++
 	default:
 		word = "SURVIVED"
 	}
@@ -179,7 +175,7 @@ func (r *report) add(m *mutant, by string) {
 	fmt.Fprintf(r.out, "%4d %-9s %v %s\n", r.tried, word, m, by)
 }
 
-// finish prints the counts, and fails if too many mutants live without an explanation.
+// finish prints the counts, and fails if too many mutants live without a reason.
 func (r *report) finish(least int) error {
 	fmt.Fprintf(r.out, "%d of %d mutants killed, %d explained\n", r.killed, r.tried, r.lived)
 	if r.tried == 0 {
@@ -189,32 +185,4 @@ func (r *report) finish(least int) error {
 		return fmt.Errorf("%d mutants survive, allowed: %d %%: write a test that fails with each, or a reason at its line", r.tried-r.killed-r.lived, 100-least)
 	}
 	return nil
-}
-
-// survivors lists the mutants that may live. A paragraph begins with the reason, in lines that
-// begin with #, and goes on with a package, function and operator a line, and the number of mutants
-// if it is not 1: "cached lane.begin: swap ×3".
-const survivors = "internal/test/systest/mutate/survivors.txt"
-
-// readSurvivors returns the number of mutants of each kind that the file explains.
-func readSurvivors(file string) (map[string]int, error) {
-	text, err := os.ReadFile(file)
-	explained := make(map[string]int)
-	reason := false
-	for line := range strings.Lines(string(text)) {
-		kind, times, several := strings.Cut(strings.TrimSpace(line), " ×")
-		n := 1
-		if several {
-			n, err = strconv.Atoi(times)
-		}
-		switch {
-		case kind == "" || kind[0] == '#':
-			reason = kind != ""
-		case !reason || err != nil:
-			return nil, fmt.Errorf("%s: %s: no reason above, or no number after ×: %w", file, kind, err)
-		default:
-			explained[kind] += n
-		}
-	}
-	return explained, err
 }
