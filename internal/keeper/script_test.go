@@ -35,7 +35,7 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 // These commands prepare a story, and show nothing:
 //
 //	holder fenced 1 100 / fail down   is "on assign" with these answers, and open
-//	on assign fenced 1 100 / sleep 1s; reusable 1 / fail down
+//	on assign fenced 1 100; reusable / sleep 1s; derived 1 / fail down
 //	on renew to 120 / raise / other / fail lost / ok
 //	on release hang; fail down
 //	expires 10s                       sets RenewWithin of leases
@@ -43,10 +43,10 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	log, log off                      shows all keys and values of log records
 //
 // Each call of the store takes the next answer, and the last answer stays. An answer is a list of
-// commands. A grant is fenced, lossy or reusable, with First and Last, and otherwise fresh. to,
-// raise and other change the limit to a number or to the delta wanted, or the worker ID. hang waits
-// for the end of the context, try fails a try that the store repeats, and fail returns an error:
-// see failure.
+// commands. A grant is fenced or lossy, with First and Last, or derived, with First, and otherwise
+// fresh; reusable makes a fenced one Reusable. to, raise and other change the limit to a number or
+// to the delta wanted, or the worker ID. hang waits for the end of the context, try fails a try
+// that the store repeats, and fail returns an error: see failure.
 //
 // These commands drive the Keeper:
 //
@@ -99,8 +99,10 @@ func (w *script) answer(ctx context.Context, operation string, g *assigner.Grant
 			g.First, g.Last, g.Guarantee = c.Number(1), c.Number(2), assigner.GuaranteeFenced
 		case "lossy":
 			g.First, g.Last, g.Guarantee = c.Number(1), c.Number(2), assigner.GuaranteeLossy
+		case "derived":
+			g.First, g.Guarantee, g.Reusable = c.Number(1), assigner.GuaranteeDerived, true
 		case "reusable":
-			g.First, g.Guarantee, g.Reusable = c.Number(1), 0, true
+			g.Reusable = true
 		case "to":
 			g.Last = c.Number(1)
 		case "raise":
@@ -280,7 +282,7 @@ func (c command) show() bool {
 		c.print("clock %v, delta %d", s.Clock.Now().Sub(c.Alloc.Time(0)), s.Delta)
 	case "window":
 		left, lasts := c.Window()
-		c.print("window %v lasts %v", left, lasts.Round(time.Millisecond))
+		c.print("window %v lasts %v", left, lasts)
 	case "shortage":
 		c.fails(c.Shortage())
 	default:
