@@ -212,7 +212,7 @@ func (k *Keeper) renew(ctx context.Context, held *State) error {
 	if position > grant.Last { // the clock was wrong for a moment, or is ahead of a lossy store
 		position = min(used, grant.Last)
 	}
-	state := k.transition(held, renewed{position, grant.Last})
+	state, _ := k.transition(held, renewed{position, grant.Last})
 	if state == nil {
 		return nil
 	}

@@ -35,8 +35,6 @@ type State struct {
 	at       time.Time // when position was read; pace measures from there
 	position int64
 	rate     float64 // ID time per real time before at
-
-	issued int64 // in None: the answer of Hooks.Ended
 }
 
 // The events that change a State.
@@ -85,31 +83,27 @@ func (s State) after(event any) State {
 
 // transition changes the state after an event, and returns the new one. It returns nil if from is
 // no longer the state, since Invalidate was faster; a nil from is any state. When transition has
-// returned a state without a lease, Hooks.Ended has returned, too.
-func (k *Keeper) transition(from *State, event any) *State {
+// returned a state without a lease, Hooks.Ended has returned issued.
+func (k *Keeper) transition(from *State, event any) (next *State, issued int64) {
 	k.moving.Lock()
 	defer k.moving.Unlock()
 	if now := k.state.Load(); from == nil {
 		from = now
 	} else if from != now {
-		return nil
+		return nil, 0
 	}
-	next := new(from.after(event))
+	next = new(from.after(event))
 	k.state.Store(next)
 	if next.Phase == None {
-		//mutate:swap readers of the first one do not read issued
-		next = new(*next) // readers may have the first one
-		//mutate:swap only the caller reads issued
-		next.issued = k.hooks.Ended()
-		k.state.Store(next)
+		issued = k.hooks.Ended()
 	}
-	return next
+	return next, issued
 }
 
 // lose records the loss of the lease held. Its grant may be lower than before.
 func (k *Keeper) lose(held *State, grant assigner.Grant, err error) {
 	gone := errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing)
-	state := k.transition(held, lost{grant, gone})
+	state, _ := k.transition(held, lost{grant, gone})
 	if state == nil {
 		return
 	}
@@ -140,8 +134,8 @@ func (k *Keeper) Latest() *State { return k.state.Load() }
 // released: a copy of this process may be using it. A lease that the Keeper is claiming is dropped
 // for the same reason.
 func (k *Keeper) Invalidate() {
-	worker := k.transition(nil, ended{}).WorkerID
-	k.Logger.Info("worker ID invalidated", "worker", worker)
+	none, _ := k.transition(nil, ended{})
+	k.Logger.Info("worker ID invalidated", "worker", none.WorkerID)
 	generator.Signal(k.wake)
 }
 
@@ -151,16 +145,16 @@ func (k *Keeper) Close() error {
 	k.cancel()
 	k.ran.Wait() //mutate:swap the loop reads the state again
 	last := k.Latest()
-	none := k.transition(last, ended{})
-	for ; none == nil; none = k.transition(last, ended{}) {
+	none, issued := k.transition(last, ended{})
+	for ; none == nil; none, issued = k.transition(last, ended{}) {
 		last = k.Latest()
 	}
-	k.registration.End(none.issued)
+	k.registration.End(issued)
 	if last.Phase != Held {
 		k.abandon()
 		return nil // no lease to release
 	}
-	if err := k.release(context.Background(), k.lease, none.issued); err != nil {
+	if err := k.release(context.Background(), k.lease, issued); err != nil {
 		k.Logger.Warn("worker ID not released", "worker", last.WorkerID, "error", err)
 		return fmt.Errorf("%s: worker ID not released: %w", k.Package, generator.Detach(err))
 	}
