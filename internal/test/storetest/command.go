@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -28,34 +27,23 @@ import (
 // A command is a line of a script.
 type command struct {
 	*script
-	db    *sqlx.DB
-	words []string
-	text  string // behind the first word
-	want  string
+	db *sqlx.DB
+	testkit.Words
+	text string // behind the first word
+	want string
 }
 
-func (c command) flag(name string) bool { return slices.Contains(c.words, name) }
-func (c command) arg(i int) string      { return append(c.words, "", "", "")[i] }
+func (c command) flag(name string) bool { return slices.Contains(c.Words, name) }
 
 // value returns the value of a word such as first=7, or "".
-func (c command) value(name string) string {
-	for _, word := range c.words {
-		if value, ok := strings.CutPrefix(word, name+"="); ok {
-			return value
-		}
-	}
-	return ""
-}
-
-func (c command) number(text string) int64 {
-	n, err := strconv.ParseInt(text, 10, 64)
-	testkit.Must(c.T, err)
-	return n
+func (c command) value(name string) (text string) {
+	c.Set(name, &text)
+	return text
 }
 
 // do runs a command, and returns its answer.
 func (c command) do() []string {
-	switch c.words[0] {
+	switch c.Words[0] {
 	case "server", "empty":
 	case "env":
 		name, value, _ := strings.Cut(c.text, "=")
@@ -63,9 +51,9 @@ func (c command) do() []string {
 	case "open":
 		c.open()
 	case "move", "copy", "link", "delete":
-		testkit.Must(c.T, c.changeFile(c.arg(1), c.arg(2)))
+		testkit.Must(c.T, c.changeFile(c.Arg(1), c.Arg(2)))
 	case "inside":
-		c.handles[c.arg(1)] = c.b.Inside(c.T, c.dsn)
+		c.handles[c.Arg(1)] = c.b.Inside(c.T, c.dsn)
 	case "block":
 		c.unblock = c.b.Block(c.T, c.dsn, c.text)
 	case "unblock":
@@ -90,7 +78,7 @@ func (c command) test() []string {
 	ctx, cancel := c.context()
 	defer cancel()
 	store := c.store()
-	switch name := c.arg(1); c.words[0] {
+	switch name := c.Arg(1); c.Words[0] {
 	case "sql":
 		return c.answer(c.exec(c.text))
 	case "java":
@@ -112,7 +100,7 @@ func (c command) test() []string {
 	case "end":
 		return c.answer(c.leases[name].End(ctx, assigner.Ending{Released: true, Used: 1}))
 	case "advance":
-		r, err := c.source().Advance(ctx, c.arg(2), c.number(c.arg(3)))
+		r, err := c.source().Advance(ctx, c.Arg(2), c.Number(3))
 		return c.answer(err, fmt.Sprintf("%d to %d in steps of %d", r.First, r.Last, max(r.Increment, 1)))
 	case "recover":
 		lead, err := time.ParseDuration(name)
@@ -126,7 +114,7 @@ func (c command) test() []string {
 
 // show runs a command that prints facts about a store.
 func (c command) show(ctx context.Context, store leasestore.Store) (lines []string) {
-	switch c.words[0] {
+	switch c.Words[0] {
 	case "status":
 		status, err := store.Status(ctx)
 		return c.answer(err, status.Faults...)
@@ -150,7 +138,7 @@ func (c command) show(ctx context.Context, store leasestore.Store) (lines []stri
 		lines = slices.DeleteFunc(c.log.Read(), func(line string) bool { return !strings.HasPrefix(line, "level=WARN") })
 		return []string{cmp.Or(strings.Join(lines, "\n"), "none")}
 	}
-	c.Fatalf("unknown command %q", c.words)
+	c.Fatalf("unknown command %q", c.Words)
 	return nil
 }
 
@@ -168,7 +156,7 @@ func (c command) answer(err error, lines ...string) []string {
 	for _, sentinel := range sentinels {
 		named := strings.Contains(strings.ToLower(c.want), strings.ToLower(sentinel.Error()))
 		if c.want != "" && errors.Is(err, sentinel) != named {
-			c.Errorf("> %s: errors.Is(%v, %v) = %v", strings.Join(c.words, " "), err, sentinel, !named)
+			c.Errorf("> %s: errors.Is(%v, %v) = %v", strings.Join(c.Words, " "), err, sentinel, !named)
 		}
 	}
 	return []string{"error: " + strings.ReplaceAll(err.Error(), "\n", "; ")}
@@ -211,7 +199,7 @@ func (c command) store() leasestore.Store {
 // is one of Kinds, auto, or leased; worker=9 makes that fenced. of=b is the assigner that gave the
 // lease b.
 func (c command) assigner() assigner.Assigner {
-	kind, of, key := c.arg(2), c.value("of"), c.value("key")
+	kind, of, key := c.Arg(2), c.value("of"), c.value("key")
 	switch {
 	case of != "":
 		return c.assigners[of]
@@ -222,10 +210,12 @@ func (c command) assigner() assigner.Assigner {
 	case kind != "leased":
 		return Kind(c.db, kind, c.config())
 	}
-	cfg := assigner.LeaseConfig{AllowUndurable: c.flag("undurable"), FirstWorkerID: c.number(cmp.Or(c.value("first"), "0"))}
-	if worker := c.value("worker"); worker != "" {
+	cfg := assigner.LeaseConfig{AllowUndurable: c.flag("undurable")}
+	c.Set("first", &cfg.FirstWorkerID)
+	worker := int64(-1)
+	if c.Set("worker", &worker); worker >= 0 {
 		cfg.Owner = "owner"
-		return assigner.Fenced(c.store(), assigner.Static(c.number(worker)), cfg)
+		return assigner.Fenced(c.store(), assigner.Static(worker), cfg)
 	}
 	return assigner.Leased(c.store(), cfg)
 }
@@ -282,7 +272,7 @@ func (c command) apply(ctx context.Context) []string {
 
 // source returns the source of a command such as advance segment orders 10 part=1/2.
 func (c command) source() segment.Source {
-	switch c.arg(1) {
+	switch c.Arg(1) {
 	case "leaf":
 		return sqlassigner.LeafSource(c.db, c.config())
 	case "tinyid":
@@ -295,7 +285,7 @@ func (c command) source() segment.Source {
 
 // changeFile changes a file of SQLite.
 func (c command) changeFile(from, to string) error {
-	switch c.words[0] {
+	switch c.Words[0] {
 	case "move":
 		return os.Rename(from, to)
 	case "link":
@@ -309,7 +299,7 @@ func (c command) changeFile(from, to string) error {
 
 // open opens a handle.
 func (c command) open() {
-	dsn := c.words[len(c.words)-1]
+	dsn := c.Words[len(c.Words)-1]
 	if user := c.value("user"); user != "" {
 		dsn = c.b.As(dsn, user)
 	}
@@ -317,7 +307,7 @@ func (c command) open() {
 	if c.flag("one") {
 		db.SetMaxOpenConns(1)
 	}
-	c.handles[c.arg(1)] = db
+	c.handles[c.Arg(1)] = db
 }
 
 // javaRow returns the statement of the original's mapper, which knows nothing of the tables beside

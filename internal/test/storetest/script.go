@@ -59,8 +59,8 @@ func RunScripts(t *testing.T, b Database) {
 	for _, file := range files {
 		text, err := scripts.ReadFile(file)
 		testkit.Must(t, err)
-		paragraphs := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n\n")
-		for _, p := range paragraphs {
+		paragraphs := strings.SplitSeq(strings.TrimSuffix(string(text), "\n"), "\n\n")
+		for p := range paragraphs {
 			title, _, _ := strings.Cut(p, "\n")
 			topic := strings.TrimSuffix(strings.TrimPrefix(file, "testdata/"), ".txt")
 			if rows := rowsFor(b.Kind, p); len(rows) > 0 {
@@ -162,14 +162,14 @@ func (s *script) check(line string, want []string) {
 	if !named || strings.Contains(handle, " ") {
 		handle, rest = "", line
 	}
-	c.db, c.words = s.handles[handle], strings.Fields(rest)
+	c.db, c.Words = s.handles[handle], strings.Fields(rest)
 	if c.db == nil {
 		s.Fatalf("%s: no handle %q", line, handle)
 	}
 	_, c.text, _ = strings.Cut(rest, " ")
-	if c.words[0] == "every" {
+	if c.Words[0] == "every" {
 		for _, kind := range Kinds {
-			c.words = append([]string{"assign", kind, kind}, strings.Fields(c.text)...)
+			c.Words = append(testkit.Words{"assign", kind, kind}, strings.Fields(c.text)...)
 			c.compare(line+", "+kind, c.do())
 		}
 		return
