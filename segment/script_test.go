@@ -311,14 +311,15 @@ func (w *script) openNumbers(words testkit.Words) (err error) {
 func (w *script) stats() string {
 	s := w.generator.Stats()
 	failures := map[int64]string{0: "no failure", 1: "a failure"}[s.FetchFailures]
-	text := fmt.Sprintf("%d fetches, %s, %d issued, %d dropped, %d remaining, %d rejected takes",
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d fetches, %s, %d issued, %d dropped, %d remaining, %d rejected takes",
 		s.Fetches, cmp.Or(failures, "several failures"), s.Issued, s.Retired, s.Remaining, s.RejectedTakes)
 	for i, source := range s.Sources {
 		if source.Err != nil {
-			text += fmt.Sprintf(", source %d: %v", i, source.Err)
+			fmt.Fprintf(&text, ", source %d: %v", i, source.Err)
 		}
 	}
-	return text
+	return text.String()
 }
 
 // list writes IDs as ranges. The ranges of several sources come in any order.
