@@ -11,36 +11,52 @@ import (
 	"time"
 )
 
-// Scripts runs the paragraphs of testdata/*.txt, each as a test of its own. The title of a test is
-// the first line of its paragraph. run returns the paragraph with the answers of this code, which
-// must be as they are in the file. With update, Scripts writes them there.
-func Scripts(t *testing.T, update bool, run func(t *testing.T, paragraph string) string) {
+// Files runs each file of testdata/*.txt, without the newline at its end, as a test of its own. run
+// returns the text with the answers of this code, which must be as they are in the file. With
+// update, Files writes them there.
+func Files(t *testing.T, update bool, run func(t *testing.T, text string) string) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("scripts %q, %v", files, err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		Must(t, err)
-		paragraphs := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n\n")
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			Must(t, err)
+			want := strings.TrimSuffix(string(text), "\n")
+			got := run(t, want)
+			switch {
+			case update:
+				Must(t, os.WriteFile(file, []byte(got+"\n"), 0o644))
+			case got != want && !t.Failed():
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// Scripts is Files with each paragraph as a test of its own. The title of a test is the first line
+// of its paragraph.
+func Scripts(t *testing.T, update bool, run func(t *testing.T, paragraph string) string) {
+	t.Helper()
+	Files(t, update, func(t *testing.T, text string) string {
+		paragraphs := strings.Split(text, "\n\n")
 		for i, p := range paragraphs {
 			title, _, _ := strings.Cut(p, "\n")
-			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt")+"/"+strings.Trim(title, "# ."), func(t *testing.T) {
+			t.Run(strings.Trim(title, "# ."), func(t *testing.T) {
 				got := run(t, p)
 				if got != p && !update {
-					t.Fatalf("%s: got\n%s\nwant\n%s", file, got, p)
+					t.Errorf("got\n%s\nwant\n%s", got, p)
 				}
 				paragraphs[i] = got
 			})
 		}
-		if update {
-			Must(t, os.WriteFile(file, []byte(strings.Join(paragraphs, "\n\n")+"\n"), 0o644))
-		}
-	}
+		return strings.Join(paragraphs, "\n\n")
+	})
 }
 
-// A Script runs a paragraph, and collects the answers.
+// A Script runs a text, and collects the answers.
 type Script struct{ out strings.Builder }
 
 // Print adds a line.
@@ -65,12 +81,11 @@ func (s *Script) Events(lines []string) {
 }
 
 // Run calls do with the words of each line that begins with >. It returns the lines that begin with
-// > or #, with the lines of Print between them.
-func (s *Script) Run(paragraph string, do func(Words)) string {
-	for line := range strings.Lines(paragraph) {
-		line = strings.TrimSuffix(line, "\n")
+// > or #, and empty lines, with the lines of Print between them.
+func (s *Script) Run(text string, do func(Words)) string {
+	for line := range strings.SplitSeq(text, "\n") {
 		command, ok := strings.CutPrefix(line, ">")
-		if ok || strings.HasPrefix(line, "#") {
+		if ok || line == "" || line[0] == '#' {
 			s.Print("%s", line)
 		}
 		if ok {

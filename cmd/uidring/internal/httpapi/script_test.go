@@ -1,12 +1,9 @@
 package httpapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -33,57 +30,36 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 // and the stream of the generator as W. The streams of segments are numbered. With -update, the
 // test writes the output into the scripts.
 func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	testkit.Must(t, err)
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			want, err := os.ReadFile(file)
-			testkit.Must(t, err)
-			var got bytes.Buffer
-			synctest.Test(t, func(t *testing.T) {
-				x := script{t: t, out: &got}
-				for line := range strings.Lines(string(want)) {
-					if strings.HasPrefix(line, "  ") {
-						continue
-					}
-					got.WriteString(line)
-					if command, ok := strings.CutPrefix(line, "> "); ok {
-						x.do(strings.Fields(command))
-					}
-				}
-			})
-			if *update {
-				testkit.Must(t, os.WriteFile(file, got.Bytes(), 0o600))
-			} else if got.String() != string(want) {
-				t.Errorf("got\n%s\nwant\n%s", &got, want)
-			}
+	testkit.Files(t, *update, func(t *testing.T, text string) (got string) {
+		synctest.Test(t, func(t *testing.T) {
+			x := script{t: t}
+			got = x.Run(text, x.do)
 		})
-	}
+		return got
+	})
 }
 
 // A script is under way.
 type script struct {
-	t   *testing.T
-	out *bytes.Buffer
-	s   *Server
+	testkit.Script
+	t *testing.T
+	s *Server
 
 	first   int64    // an ID that was drawn when the server was made
 	streams []string // that the script has seen
 }
 
-func (x *script) do(words []string) {
+func (x *script) do(words testkit.Words) {
 	x.t.Helper()
 	switch args := words[1:]; words[0] {
 	case "server":
 		x.server(args)
 	case "sleep":
-		pause, err := time.ParseDuration(args[0])
-		testkit.Must(x.t, err)
-		time.Sleep(pause)
+		time.Sleep(words.Duration(1))
 	case "metrics":
 		for line := range strings.Lines(call(x.s, "/metrics", "Authorization", "Bearer "+alice).Body.String()) {
 			if regexp.MustCompile(args[0]).MatchString(line) {
-				x.out.WriteString("  " + line)
+				x.Print("  %s", strings.TrimSuffix(line, "\n"))
 			}
 		}
 	default:
@@ -124,7 +100,7 @@ func (x *script) request(method, path string, headers []string) {
 		pairs = append(pairs, name, value)
 	}
 	w := ask(x.s, method, host, path, pairs...)
-	fmt.Fprintf(x.out, "  %d", w.Code)
+	answer := fmt.Sprint("  ", w.Code)
 	body := w.Body.String()
 	for _, name := range shown {
 		value := w.Header().Get(name)
@@ -133,16 +109,16 @@ func (x *script) request(method, path string, headers []string) {
 			value = x.stream(value)
 		}
 		if value != "" {
-			fmt.Fprintf(x.out, ", %s: %s", name, value)
+			answer += ", " + name + ": " + value
 		}
 	}
 	if len(body) > mostShown {
 		body = "…"
 	}
+	x.Print("%s", answer)
 	for line := range strings.Lines(body) {
-		x.out.WriteString("\n  " + strings.TrimSuffix(line, "\n"))
+		x.Print("  %s", strings.TrimSuffix(line, "\n"))
 	}
-	x.out.WriteString("\n")
 }
 
 // number matches an ID of the generator.
