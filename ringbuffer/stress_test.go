@@ -142,3 +142,24 @@ func TestEveryIDIsIssuedOnceInOrderAndAccountedFor(t *testing.T) {
 		}
 	}
 }
+
+// A take that begins after Retire gets no retired ID, even if others have taken IDs meanwhile.
+func TestRetireHoldsBesideTakers(t *testing.T) {
+	r := newRing(t, 2)
+	r.Put(1, 1<<40) // more than the takers use up
+	var done atomic.Bool
+	testkit.Together(2, func(i int) {
+		for i > 0 && !done.Load() {
+			r.Take()
+		}
+		for range 1_000_000 * (1 - i) {
+			id, _ := r.Take()
+			r.Retire(id + 50)
+			if next, ok := r.Take(); next <= id+50 {
+				t.Errorf("ID %d, %t after Retire(%d)", next, ok, id+50)
+				break
+			}
+		}
+		done.Store(true)
+	})
+}
