@@ -102,3 +102,23 @@ func TestReuseWithoutAFenceNeedsADecision(t *testing.T) {
 		t.Fatalf("New = %v, want ErrUnfencedReuse and two ways out", err)
 	}
 }
+
+func TestNewChecksItsConfig(t *testing.T) {
+	if g, err := cached.New(cached.Config{Assigner: assigner.Static(worker()), AllowReuse: true, BoostPower: 9}); !errors.Is(err, cached.ErrInvalidConfig) {
+		t.Errorf("New = %v, %v", g, err)
+	}
+}
+
+// The end of StartTimeout is not the end of a context of the caller.
+func TestNewIsBoundedByStartTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, _ int, _ assigner.Domain) (assigner.Grant, error) {
+			<-ctx.Done()
+			return assigner.Grant{}, ctx.Err()
+		}}
+		_, err := cached.New(cached.Config{Assigner: hangs, Epoch: time.Now().Add(-time.Minute), StartTimeout: time.Second})
+		if err == nil || errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "StartTimeout, 1s, is over") {
+			t.Errorf("New = %v", err)
+		}
+	})
+}

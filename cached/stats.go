@@ -54,8 +54,8 @@ func (g *Generator) Stats() Stats {
 		LastGranted:   grant.Last,
 		Window:        window,
 		WindowLasts:   lasts,
-		Capacity:      int(min(min(int64(g.ring.Slots()), math.MaxInt64>>bits)<<bits, math.MaxInt)),
-		Remaining:     int(min(counts.Remaining, math.MaxInt)),
+		Capacity:      int(min(min(int64(g.ring.Slots()), math.MaxInt64>>bits)<<bits, math.MaxInt)), //mutate:argument for 32 bits
+		Remaining:     int(min(counts.Remaining, math.MaxInt)),                                      //mutate:argument for 32 bits
 		Issued:        int64(counts.Issued),
 		Retired:       int64(counts.Retired),
 		PaddingPasses: g.passes.Load(),

@@ -206,19 +206,20 @@ func TestSeveralSourcesTakeTurnsAndReplaceEachOther(t *testing.T) {
 	}
 }
 
-// Ranges that lasted too short a time grow, and shrink again when callers slow down.
+// Ranges that lasted too short a time double, and halve again when callers slow down.
 func TestRangesShrinkAgain(t *testing.T) {
 	testkit.Bubble(t, "", func(t *testing.T) {
 		g := open(t, segment.Config{Source: new(scripted), Step: 10, MaxStep: 80})
-		size := func(ids int, pause time.Duration) int64 {
-			for range ids {
+		sizes := func(pause time.Duration) (seen []int64) {
+			for range 500 {
 				take(t, g, 1)
 				time.Sleep(pause)
+				seen = append(seen, g.Stats().Sources[0].Step)
 			}
-			return g.Stats().Sources[0].Step
+			return slices.Compact(seen)
 		}
-		if fast, slow := size(500, time.Second), size(500, time.Hour); fast != 80 || slow != 10 {
-			t.Errorf("ranges of %d IDs at one a second, and then %d at one an hour, want 80 and 10", fast, slow)
+		if fast, slow := sizes(time.Second), sizes(time.Hour); !slices.Equal(fast, []int64{10, 20, 40, 80}) || !slices.Equal(slow, []int64{80, 40, 20, 10}) {
+			t.Errorf("ranges of %d IDs at one a second, and then of %d at one an hour", fast, slow)
 		}
 	})
 }

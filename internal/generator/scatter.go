@@ -17,9 +17,7 @@ func Scatter(first int64, width uint8) int64 {
 		return 0
 	}
 	h := uint64(first)
-	//mutate:swap another order of the steps mixes as well
 	h = (h ^ h>>30) * 0xbf58476d1ce4e5b9
-	//mutate:swap the same
 	h = (h ^ h>>27) * 0x94d049bb133111eb
 	h ^= h >> 31
 	unused := 64 - min(width, 12)

@@ -143,8 +143,9 @@ func (k *Keeper) run(ctx context.Context) {
 // step.
 func (k *Keeper) step(ctx context.Context) time.Duration {
 	started := time.Now()
-	k.moving.Lock() // a transition has called Ended by then
-	from := k.state.Load()
+	//mutate:swap no test stops a transition between its two steps
+	k.moving.Lock()        // a transition has called Ended by then
+	from := k.state.Load() //mutate:swap as above
 	k.moving.Unlock()
 	held := from.Phase == Held
 	var err error

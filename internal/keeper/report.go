@@ -92,7 +92,7 @@ func (k *Keeper) announceClaim(s *State) {
 	}
 	k.Logger.Info("worker ID assigned", record...)
 	k.announceStart(s)
-	k.announce(s) //mutate:swap the order of a record and a func is no promise
+	k.announce(s)
 	generator.Report(k.Logger, "LeaseAssigned", k.Trace.LeaseAssigned, assigner.LeaseInfo{Grant: s.Grant})
 }
 

@@ -328,8 +328,8 @@ func (c command) fails(err error) {
 			c.t.Errorf("errors.Is(%v, %v) = %v", err, sentinel, errors.Is(err, sentinel))
 		}
 	}
-	if _, passes := uidring.RetryAfter(err); passes {
-		text += " (passes)"
+	if after, passes := uidring.RetryAfter(err); passes {
+		text += fmt.Sprintf(" (passes after %v)", after.Round(time.Second)) // some pauses are random
 	}
 	c.print("%s", text)
 }

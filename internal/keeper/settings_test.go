@@ -19,6 +19,9 @@ func TestTimeouts(t *testing.T) {
 			t.Errorf("unit %v: AssignTimeout %v and StartTimeout %v, want 10s and %v: %v", unit, k.AssignTimeout, k.StartTimeout, start, err)
 		}
 	}
+	if _, mistakes := keeper.New(keeper.Settings{Assigner: &fakeassigner.Assigner{}, StartTimeout: time.Millisecond}); mistakes.Err() != nil {
+		t.Errorf("StartTimeout of 1 ms: %v", mistakes.Err())
+	}
 	_, mistakes := keeper.New(keeper.Settings{Assigner: &fakeassigner.Assigner{}, StartTimeout: -1})
 	if err := mistakes.Err(); err == nil || !strings.Contains(err.Error(), "StartTimeout -1ns, allowed: at least 1ms") {
 		t.Errorf("StartTimeout of -1: %v", err)

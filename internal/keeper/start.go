@@ -116,7 +116,7 @@ func (k *Keeper) retry(err error) (time.Duration, bool) {
 // tooLong reports whether ctx ends before a wait is over.
 func tooLong(ctx context.Context, wait time.Duration) bool {
 	end, ok := ctx.Deadline()
-	return ok && time.Until(end) < wait
+	return ok && time.Until(end) < wait //mutate:operator an instant
 }
 
 // pause returns the time to wait before the next call of Assign after err, which contains p. It

@@ -2,15 +2,19 @@ package keeper_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/generator"
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 // A store that bounds fences by its clock gives more as time passes: it is asked again without
@@ -91,4 +95,70 @@ func TestStartWaitsForEveryErrorThatPasses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The pauses of a start grow from 50 to 100 ms to a second while the store is away, which the log
+// has once.
+func TestStartAsksAStoreThatIsAwayEachSecond(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		var calls []time.Time
+		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
+			if calls = append(calls, time.Now()); len(calls) == 15 {
+				return r.fresh(n), nil
+			}
+			return assigner.Grant{}, storecall.Away{Err: errors.New("connection refused")}
+		}
+		r.open(t)
+		last := 50 * time.Millisecond
+		for i, call := range calls[1:] {
+			gap := call.Sub(calls[i])
+			if gap < min(last, time.Second) || gap > time.Second || i == 0 && gap >= 100*time.Millisecond || i == 13 && gap != time.Second {
+				t.Errorf("%v between the calls %d and %d, after %v", gap, i, i+1, last)
+			}
+			last = gap
+		}
+		if n := strings.Count(strings.Join(r.Read(), "\n"), "WARN "); n != 1 {
+			t.Errorf("%d warnings, want 1", n)
+		}
+	})
+}
+
+// The timeout of a call is not the end of the caller's context.
+func TestTimeoutOfACallIsDetached(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.assign = func(ctx context.Context, _ int) (assigner.Grant, error) {
+			<-ctx.Done()
+			return assigner.Grant{}, ctx.Err()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), r.timeout+40*time.Millisecond) // less than a pause
+		defer cancel()
+		if err := r.startIn(ctx, r.settings()); errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "AssignTimeout") {
+			t.Errorf("error %v, want one that is no end of a context", err)
+		}
+	})
+}
+
+// A func of Trace that takes an ID is not called for its own error, but for those of others.
+func TestTakeRejectedIsNotNested(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		calls, s := 0, r.settings()
+		s.Trace.TakeRejected = func(uidring.TakeRejectedInfo) {
+			if calls++; calls > 1 {
+				return
+			}
+			_ = r.Rejected(uidring.ErrEmpty)
+			var others sync.WaitGroup
+			others.Go(func() { _ = r.Rejected(uidring.ErrEmpty) })
+			others.Wait()
+		}
+		r.openWith(t, s)
+		for want := 2; want < 4; want++ {
+			if _ = r.Rejected(uidring.ErrEmpty); calls != want {
+				t.Errorf("%d calls, want %d", calls, want)
+			}
+		}
+		if n := r.Rejections.Load(); n != 4 {
+			t.Errorf("%d rejected takes, want 4", n)
+		}
+	})
 }

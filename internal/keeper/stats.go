@@ -22,7 +22,7 @@ func (k *Keeper) Window() (left, lasts time.Duration) {
 	_, position := k.hooks.Deltas()
 	position = min(position, state.Last)
 	left = k.Alloc.Time(state.Last).Sub(k.Alloc.Time(position))
-	if pace := state.pace(position); pace > 1 { // at a slower pace the clock catches up
+	if pace := state.pace(position); pace > 1 { //mutate:operator at a slower pace the clock catches up, and at 1 both are left
 		return left, time.Duration(float64(left) / pace)
 	}
 	return left, left
@@ -54,17 +54,20 @@ func (k *Keeper) Rejected(err error) error {
 // traceRejected calls the user's func, unless that func is its caller: a func that takes an ID
 // would call itself until the stack ends.
 func (k *Keeper) traceRejected(err error) {
+	//mutate:operand,operator Report has no func to call; nested decides, and tracing saves its time
 	if k.Trace.TakeRejected == nil || k.tracing.Load() > 0 && nested() {
 		return
 	}
-	k.tracing.Add(1)
-	defer k.tracing.Add(-1)
+	k.tracing.Add(1)        //mutate:number nested decides
+	defer k.tracing.Add(-1) //mutate:remove nested decides
 	generator.Report(k.Logger, "TakeRejected", k.Trace.TakeRejected, uidring.TakeRejectedInfo{Err: err})
 }
 
 // nested reports whether a call of traceRejected has called traceRejected.
 func nested() bool {
+	//mutate:number funcs of Trace call no more than some hundred funcs
 	pcs := make([]uintptr, 256)
+	//mutate:number Rejected called them
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // without nested and its caller
 	for more := true; more; {
 		var frame runtime.Frame
