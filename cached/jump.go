@@ -41,6 +41,7 @@ func (g *Generator) scatter() {
 	g.paused = false
 	first := next &^ g.alloc.MaxSequence()
 	start := generator.Scatter(first, g.alloc.Layout().SequenceBits)
+	//mutate:true no test takes an ID between Put and this
 	if int64(g.ring.Retire(first+start-1)) == start { // else takers have IDs of the block
 		g.begin = first + start
 	}

@@ -127,7 +127,7 @@ func (p *part) adapt() {
 	switch wanted := float64(p.g.cfg.RangeLasts); {
 	case lasts < wanted: //mutate:operator the rate is right to one ID
 		p.step.Store(min(2*step, p.g.cfg.MaxStep))
-	case lasts > 2*wanted: //mutate:operator the rate is right to one ID
+	case lasts > 2*wanted: //mutate:number,operator how much longer is tuning
 		p.step.Store(max(step/2, p.g.cfg.Step))
 	}
 }
