@@ -138,7 +138,7 @@ func TestTimeoutOfACallIsDetached(t *testing.T) {
 	})
 }
 
-// A func of Trace that takes an ID is not called for its own error, but for those of others.
+// A func of Trace that takes an ID is not called for its own error, but for the errors of others.
 func TestTakeRejectedIsNotNested(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		calls, s := 0, r.settings()
