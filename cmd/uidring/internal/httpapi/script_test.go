@@ -100,7 +100,7 @@ func (x *script) request(method, path string, headers []string) {
 		pairs = append(pairs, name, value)
 	}
 	w := ask(x.s, method, host, path, pairs...)
-	answer := fmt.Sprint("  ", w.Code)
+	answer := []string{strconv.Itoa(w.Code)}
 	body := w.Body.String()
 	for _, name := range shown {
 		value := w.Header().Get(name)
@@ -109,13 +109,13 @@ func (x *script) request(method, path string, headers []string) {
 			value = x.stream(value)
 		}
 		if value != "" {
-			answer += ", " + name + ": " + value
+			answer = append(answer, name+": "+value)
 		}
 	}
 	if len(body) > mostShown {
 		body = "…"
 	}
-	x.Print("%s", answer)
+	x.Print("  %s", strings.Join(answer, ", "))
 	for line := range strings.Lines(body) {
 		x.Print("  %s", strings.TrimSuffix(line, "\n"))
 	}
