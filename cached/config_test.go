@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/gentest"
 	"github.com/uidring/uidring/uidringtest"
 )
 
@@ -109,16 +110,9 @@ func TestNewChecksItsConfig(t *testing.T) {
 	}
 }
 
-// The end of StartTimeout is not the end of a context of the caller.
 func TestNewIsBoundedByStartTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hangs := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, _ int, _ assigner.Domain) (assigner.Grant, error) {
-			<-ctx.Done()
-			return assigner.Grant{}, ctx.Err()
-		}}
-		_, err := cached.New(cached.Config{Assigner: hangs, Epoch: time.Now().Add(-time.Minute), StartTimeout: time.Second})
-		if err == nil || errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "StartTimeout, 1s, is over") {
-			t.Errorf("New = %v", err)
-		}
+	gentest.StartTimeout(t, func(a assigner.Assigner, epoch time.Time, timeout time.Duration) error {
+		_, err := cached.New(cached.Config{Assigner: a, Epoch: epoch, StartTimeout: timeout})
+		return err
 	})
 }

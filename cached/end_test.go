@@ -150,18 +150,20 @@ func TestReleaseCountsTheBlockThatWasBegunLast(t *testing.T) {
 	}
 }
 
-// A unit counts as used when its block is used up, even if the next block is untouched.
+// A unit counts as used when its block is used up, even if the next block is untouched, and even
+// the first unit of a layout.
 func TestCloseReportsTheLastUnitThatIsUsedUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var used int64
-		g := inBubble(t, cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: fenced(1000),
-			OnRelease: func(_ context.Context, _ assigner.Grant, u int64) error { used = u; return nil }}})
-		ids := make([]int64, 3*16)
-		_, err := g.Fill(ids)
-		testkit.Must(t, err)
-		testkit.Must(t, g.Close())
-		if last := parse(t, g, ids[len(ids)-1]); last.Sequence != 15 || used != last.Delta {
-			t.Errorf("Close reports delta %d, and the last ID is %v", used, last)
-		}
-	})
+	for _, age := range []time.Duration{0, 24 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			store, used := gentest.Released()
+			g := open(t, cached.Config{Layout: narrow(), Epoch: time.Now().Add(-age), Assigner: store})
+			ids := make([]int64, 16)
+			_, err := g.Fill(ids)
+			testkit.Must(t, err)
+			testkit.Must(t, g.Close())
+			if last := parse(t, g, ids[len(ids)-1]); last.Sequence != 15 || used.Load() != last.Delta {
+				t.Errorf("Close reports delta %d, and the last ID is %v", used.Load(), last)
+			}
+		})
+	}
 }

@@ -168,7 +168,6 @@ func (g *Generator) ended() (issued int64) {
 	//mutate:argument no lane has a block above newest
 	g.cut.Store(max(g.cut.Load(), g.newest)) // under running: a later pass could put IDs above it
 	g.paused = true
-	//mutate:number no lease begins with delta 1
 	dropped := int64(0) // the delta of the last block that was dropped
 	for next := g.ring.Peek(); next != 0; next = g.ring.Peek() {
 		last := next | g.alloc.MaxSequence()

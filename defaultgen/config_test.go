@@ -1,16 +1,13 @@
 package defaultgen_test
 
 import (
-	"context"
 	"errors"
-	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/gentest"
 )
 
 func TestEachMistakeIsNamed(t *testing.T) {
@@ -27,16 +24,9 @@ func TestEachMistakeIsNamed(t *testing.T) {
 	}
 }
 
-// The end of StartTimeout is not the end of a context of the caller.
 func TestNewIsBoundedByStartTimeout(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		hangs := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, _ int, _ assigner.Domain) (assigner.Grant, error) {
-			<-ctx.Done()
-			return assigner.Grant{}, ctx.Err()
-		}}
-		_, err := defaultgen.New(defaultgen.Config{Assigner: hangs, Epoch: time.Now().Add(-time.Minute), StartTimeout: time.Second})
-		if err == nil || errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "StartTimeout, 1s, is over") {
-			t.Errorf("New = %v", err)
-		}
+	gentest.StartTimeout(t, func(a assigner.Assigner, epoch time.Time, timeout time.Duration) error {
+		_, err := defaultgen.New(defaultgen.Config{Assigner: a, Epoch: epoch, StartTimeout: timeout})
+		return err
 	})
 }

@@ -88,3 +88,18 @@ func (s *suite) lastUnit(t *testing.T) {
 		}
 	}
 }
+
+// StartTimeout checks that New, whose Config has the Assigner, the Epoch and the StartTimeout,
+// returns no end of a context when StartTimeout is over: its caller has no context.
+func StartTimeout(t *testing.T, start func(assigner.Assigner, time.Time, time.Duration) error) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, _ int, _ assigner.Domain) (assigner.Grant, error) {
+			<-ctx.Done()
+			return assigner.Grant{}, ctx.Err()
+		}}
+		err := start(hangs, NewEpoch(), time.Second)
+		if err == nil || errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "StartTimeout, 1s, is over") {
+			t.Errorf("New = %v", err)
+		}
+	})
+}
