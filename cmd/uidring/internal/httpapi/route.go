@@ -134,8 +134,13 @@ func (s *Server) stream(h http.Handler) handler {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		go func() {
-			for good := true; good && ctx.Err() == nil; _, good = s.clients.find(r) {
-				time.Sleep(time.Second)
+			second := time.Tick(time.Second)
+			for good := true; good; _, good = s.clients.find(r) {
+				select {
+				case <-second:
+				case <-ctx.Done():
+					return
+				}
 			}
 			cancel()
 		}()
