@@ -87,8 +87,11 @@ func TestHowOftenTheClockIsRead(t *testing.T) {
 			if n := readsOf(openCarried(t, cfg)); n != milliseconds {
 				t.Errorf("units of %v: %d readings of the system's clock in %d ms", unit, n, milliseconds)
 			}
-			if n := readsOf(open(t, cfg)); n != milliseconds*perMillisecond {
-				t.Errorf("units of %v: %d readings of the user's clock for %d IDs", unit, n, milliseconds*perMillisecond)
+			within, err := defaultgen.NewContext(t.Context(), cfg)
+			for _, g := range []*defaultgen.Generator{open(t, cfg), testkit.Close(t, within, err)} {
+				if n := readsOf(g); n != milliseconds*perMillisecond {
+					t.Errorf("units of %v: %d readings of the user's clock for %d IDs", unit, n, milliseconds*perMillisecond)
+				}
 			}
 		})
 	}

@@ -46,6 +46,7 @@ func TestEvenCostsABusyGeneratorNothing(t *testing.T) {
 	for _, quiet := range []int{1, 2, 7, 8, 100, all / 2, all/2 + 1, all * 5 / 8} {
 		g, clock := onFakeClock(t, defaultgen.Config{Layout: layout})
 		ids := make([]int64, all+1)
+		shortened := 0
 		for range 300 {
 			fill(t, g, quiet)
 			clock.Advance(time.Second)
@@ -54,6 +55,9 @@ func TestEvenCostsABusyGeneratorNothing(t *testing.T) {
 				least := all
 				if round == 0 && quiet <= all/2 {
 					least = all * 5 / 8
+				}
+				if round == 0 && n < all {
+					shortened++
 				}
 				if n < least || n > all || !errors.Is(err, defaultgen.ErrSequenceExhausted) {
 					t.Fatalf("%d IDs, %v in unit %d after one of %d, want %d at least", n, err, round, quiet, least)
@@ -64,6 +68,9 @@ func TestEvenCostsABusyGeneratorNothing(t *testing.T) {
 				next(t, g)
 				clock.Advance(time.Second)
 			}
+		}
+		if (shortened > 200) != (quiet <= all/2) {
+			t.Errorf("%d of 300 units began above 0 after a unit of %d IDs", shortened, quiet)
 		}
 	}
 }

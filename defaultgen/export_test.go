@@ -29,3 +29,6 @@ func (g *Generator) Used() int64 {
 
 // Add is the rest of a Fill that stalled after it had looked how many IDs the unit has left.
 func (g *Generator) Add(n int64) (first int64, got int) { return g.unit.Load().add(n) }
+
+// Oldest moves an idle generator on, as the keeper of the worker ID does before a renewal.
+func (g *Generator) Oldest() int64 { return g.oldest() }

@@ -35,6 +35,7 @@ func (g *Generator) nextSlowly() (int64, error) {
 // permanent error, or, when ctx ends first, an error that wraps ctx's error and the reason for
 // waiting. If an ID is available without waiting, NextContext returns it even when ctx has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
+	//mutate:false ReserveContext takes the ID, too
 	if u := g.unit.Load(); g.clock.within(u.until.Load()) {
 		if id, ok := u.takeOne(); ok {
 			return id, nil
