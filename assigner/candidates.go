@@ -88,7 +88,7 @@ func (c *claim) rank(row leasestore.Row) int64 {
 	case c.leaser.newFirst && row.Version != 0 && spare(row):
 		return rankSpare
 	case c.view.status.Lossy && row.Version != 0: // its fence is past after the quarantine
-		return 0
+		return 0 //mutate:number such rows are below the new ones in any case
 	case ahead > c.terms.domain.MaxAhead && row.Version == 0: // after a row with the same wait
 		return rankWait + ahead + 1
 	case ahead > c.terms.domain.MaxAhead:
