@@ -90,7 +90,8 @@ func (p *part) run() {
 
 // fill fetches ranges until Prefetch of them are ready beside the present one. A range has ended
 // when the goroutine of run is woken. Up to Prefetch more rounds fill an empty ring. For each round
-// after them a range has ended meanwhile: callers outrun the store. They may do so until Close ends.
+// after them a range has ended meanwhile: callers outrun the store. They may do so until Close
+// ends.
 func (p *part) fill() error {
 	ahead := p.g.cfg.Prefetch
 	for round := 0; p.ring.Slots()-p.ring.Free() <= ahead && p.g.ctx.Err() == nil; round++ {
