@@ -20,7 +20,8 @@ type StoreCalls struct {
 	now outage
 }
 
-// An outage lasts from the first failed call to the next successful one. The zero outage is none.
+// An outage lasts from the first failed call to the next answer: a renewal, a worker ID, or the
+// loss of one. The zero outage is none.
 type outage struct {
 	since time.Time
 	err   error // of the last call
@@ -32,6 +33,7 @@ func (c *StoreCalls) Trace() cached.Trace {
 		RenewFailed:   c.set,
 		LeaseKept:     c.set,
 		LeaseAssigned: c.set,
+		LeaseLost:     func(assigner.LeaseInfo) { c.set(assigner.LeaseInfo{}) }, // the store has answered
 	}
 }
 
