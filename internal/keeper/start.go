@@ -72,7 +72,7 @@ func (k *Keeper) first(ctx context.Context) error {
 				continue
 			}
 			if passes {
-				err = fmt.Errorf("%w; the start ends before that passes, in %v", err, wait.Round(time.Second))
+				err = fmt.Errorf("%w; the start ends before the next try, in %v", err, wait.Round(time.Second))
 			}
 		}
 		if cause != nil && !passes {
