@@ -3,6 +3,7 @@ package cached
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -92,7 +93,11 @@ func start(ctx context.Context, cfg Config, k *keeper.Keeper) (*Generator, error
 	}
 	grant := k.Latest()
 	if max(grant.First, grant.Delta+1) > g.alloc.MaxDelta() {
-		return nil, errors.Join(k.Exhausted(), k.Close())
+		err := k.Exhausted()
+		if grant.Reused() && grant.Delta < g.alloc.MaxDelta() {
+			err = fmt.Errorf("%w; the worker ID comes back after a restart, and so begins MaxAhead, %v, above the clock: choose a shorter one", err, cfg.MaxAhead)
+		}
+		return nil, errors.Join(err, k.Close())
 	}
 	if grant.Reused() && !cfg.AllowReuse {
 		if err := k.AwaitFirst(ctx, cfg.MaxAhead); err != nil {

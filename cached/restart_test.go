@@ -3,6 +3,7 @@ package cached_test
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -108,6 +109,23 @@ func TestFailoverRepeatsNoID(t *testing.T) {
 						t.Fatalf("%v is issued twice", parse(t, next, id))
 					}
 				}
+			}
+		})
+	}
+}
+
+// A worker ID that comes back begins MaxAhead above the clock, which the layout must have. If that
+// is the only reason, the error names MaxAhead.
+func TestMaxAheadBeyondTheLayoutIsNamed(t *testing.T) {
+	for ahead, named := range map[time.Duration]bool{math.MaxInt64: true, 100 * time.Hour: true, -1: false} {
+		synctest.Test(t, func(t *testing.T) {
+			layout, epoch := bitsalloc.Layout{DeltaBits: 18, WorkerBits: 10, SequenceBits: 4, Unit: time.Second}, gentest.NewEpoch()
+			if !named { // the layout itself ends
+				time.Sleep(time.Until(epoch.Add((1<<18 - 1) * time.Second)))
+			}
+			_, err := cached.New(cached.Config{Layout: layout, Epoch: epoch, Assigner: assigner.Static(8), MaxAhead: ahead, AllowReuse: !named})
+			if !errors.Is(err, cached.ErrTimeExhausted) || strings.Contains(err.Error(), "MaxAhead") != named {
+				t.Errorf("MaxAhead %v: New = %v", ahead, err)
 			}
 		})
 	}
