@@ -95,7 +95,7 @@ type Trace struct {
 	// Padded is called after a padding pass that has put blocks.
 	Padded func(PaddedInfo)
 	// TakeRejected is called when a method that issues IDs returns an error other than ErrClosed,
-	// but not for the errors of calls that it makes itself.
+	// but not for the errors of calls that such a func makes.
 	TakeRejected func(uidring.TakeRejectedInfo)
 	// LeaseAssigned is called when the generator has taken a worker ID: in New, and after a loss.
 	LeaseAssigned func(assigner.LeaseInfo)

@@ -96,7 +96,7 @@ type Config struct {
 // func is recovered and logged.
 type Trace struct {
 	// TakeRejected is called when a method that issues IDs returns an error other than ErrClosed,
-	// but not for the errors of calls that it makes itself.
+	// but not for the errors of calls that such a func makes.
 	TakeRejected func(uidring.TakeRejectedInfo)
 	// LeaseAssigned is called when the generator has taken a worker ID: in New, and after a loss.
 	LeaseAssigned func(assigner.LeaseInfo)
