@@ -17,8 +17,9 @@ func NewCloser() *Closer { return &Closer{done: make(chan struct{}), gone: make(
 func (c *Closer) Close(end func() error) error {
 	if !c.closed.Swap(true) {
 		close(c.done)
+		defer close(c.gone) // also when end panics
 		c.err = end()
-		close(c.gone)
+		return c.err
 	}
 	<-c.gone
 	return c.err

@@ -152,3 +152,16 @@ func TestScatterSpreadsUnitsOverShards(t *testing.T) {
 		}
 	}
 }
+
+// A panic of the user's code in the first Close, which the caller recovers, leaves no other Close
+// waiting.
+func TestCloseAfterAPanic(t *testing.T) {
+	c := generator.NewCloser()
+	func() {
+		defer func() { recover() }()
+		_ = c.Close(func() error { panic("a mistake") })
+	}()
+	if err := c.Close(nil); err != nil || !c.Closed() {
+		t.Errorf("Close = %v, closed %t", err, c.Closed())
+	}
+}
