@@ -3,7 +3,6 @@ package cached
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -93,11 +92,7 @@ func start(ctx context.Context, cfg Config, k *keeper.Keeper) (*Generator, error
 	}
 	grant := k.Latest()
 	if max(grant.First, grant.Delta+1) > g.alloc.MaxDelta() {
-		err := k.Exhausted()
-		if grant.Reused() && grant.Delta < g.alloc.MaxDelta() {
-			err = fmt.Errorf("%w; the worker ID comes back after a restart, and so begins MaxAhead, %v, above the clock: choose a shorter one", err, cfg.MaxAhead)
-		}
-		return nil, errors.Join(err, k.Close())
+		return nil, errors.Join(k.NoUnit(), k.Close())
 	}
 	if grant.Reused() && !cfg.AllowReuse {
 		if err := k.AwaitFirst(ctx, cfg.MaxAhead); err != nil {

@@ -76,7 +76,7 @@ func start(ctx context.Context, cfg Config, k *keeper.Keeper, carried bool) (*Ge
 	g.now(k.Latest()) //mutate:swap the grant is the same
 	grant := k.Latest()
 	if grant.First > g.alloc.MaxDelta() {
-		return nil, errors.Join(k.Exhausted(), g.Close())
+		return nil, errors.Join(k.NoUnit(), g.Close())
 	}
 	// An earlier process may have used the worker ID in the current unit.
 	if err := k.AwaitFirst(ctx, min(g.alloc.Time(grant.First).Sub(k.Now()), g.alloc.Layout().Unit)); err != nil {

@@ -113,3 +113,16 @@ func (k *Keeper) Exhausted() error {
 	return fmt.Errorf("%w: layout %v from epoch %s ends at %s; choose more DeltaBits or a later epoch; uidring migrate check tells whether IDs would repeat", uidring.ErrTimeExhausted,
 		k.Alloc.Layout(), k.Alloc.Epoch().Format(time.RFC3339), k.Alloc.Expires().Format(time.RFC3339))
 }
+
+// NoUnit returns Exhausted for a lease that begins beyond the layout. If the clock is not, it says
+// what may have moved the beginning.
+func (k *Keeper) NoUnit() error {
+	state, err := k.Latest(), k.Exhausted()
+	switch {
+	case state.Delta >= k.Alloc.MaxDelta():
+		return err
+	case state.Reused():
+		return fmt.Errorf("%w; worker ID %d comes back after a restart, and so begins MaxAhead above the clock: choose a shorter one", err, state.WorkerID)
+	}
+	return fmt.Errorf("%w; the fence of worker ID %d has reached the end before the clock: by a Recover, or by a holder far ahead", err, state.WorkerID)
+}
