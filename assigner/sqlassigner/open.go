@@ -37,7 +37,7 @@ func OpenMySQL(dsn string) (*sqlx.DB, error) {
 // password that changes. OpenMySQLConfig copies cfg and changes no setting. It does not connect
 // yet. The caller closes the handle. Errors never contain the password.
 func OpenMySQLConfig(cfg *mysql.Config) (*sqlx.DB, error) {
-	if cfg.DBName == "" {
+	if cfg == nil || cfg.DBName == "" {
 		return nil, errors.New("sqlassigner: Config names no database, allowed: the database of the tables in DBName")
 	}
 	connector, err := mysql.NewConnector(cfg)

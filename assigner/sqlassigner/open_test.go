@@ -98,7 +98,9 @@ func TestParseMySQLReadsAURL(t *testing.T) {
 }
 
 func TestOpenMySQLConfigRejectsAConfigWithoutADatabase(t *testing.T) {
-	if _, err := OpenMySQLConfig(mysql.NewConfig()); err == nil || !strings.HasPrefix(err.Error(), "sqlassigner: Config ") {
-		t.Errorf("error %v", err)
+	for _, cfg := range []*mysql.Config{nil, mysql.NewConfig()} {
+		if _, err := OpenMySQLConfig(cfg); err == nil || !strings.HasPrefix(err.Error(), "sqlassigner: Config ") {
+			t.Errorf("%v: error %v", cfg, err)
+		}
 	}
 }
