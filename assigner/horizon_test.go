@@ -60,3 +60,13 @@ func TestHorizonIsBoundedByItsLayoutAndTheClock(t *testing.T) {
 	_, err = leasestore.Horizon(t.Context(), s)
 	wantError(t, err, leasestore.ErrClockSkew, "leasestore: Horizon: ", "ahead of this host's")
 }
+
+func TestOperationsRefuseANilStore(t *testing.T) {
+	_, errHorizon := leasestore.Horizon(t.Context(), nil)
+	_, errRevoke := leasestore.Revoke(t.Context(), nil, leasestore.Revocation{})
+	for name, err := range map[string]error{
+		"Horizon": errHorizon, "Revoke": errRevoke, "Recover": leasestore.Recover(t.Context(), nil, leasestore.Recovery{}),
+	} {
+		wantError(t, err, nil, "leasestore: "+name+": store nil")
+	}
+}

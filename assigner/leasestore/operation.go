@@ -20,8 +20,13 @@ type operation struct {
 	lead   int64 // of Recover, in units
 }
 
+var errNoStore = errors.New("store nil, allowed: a Store")
+
 // begin reads the status and the meta row. A lossy store may forget changes to both.
 func begin(ctx context.Context, store Store) (*operation, error) {
+	if store == nil {
+		return nil, errNoStore
+	}
 	status, err := store.Status(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the status of the store: %w", err)

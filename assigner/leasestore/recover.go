@@ -22,8 +22,9 @@ func (m Meta) Recovering() bool { return strings.HasPrefix(m.Token, recoveringPr
 
 // A Recovery configures [Recover].
 type Recovery struct {
-	// Lead is how far Recover raises the fences, at least 0. It is more than any generator had run
-	// ahead of the clock, its window included, and more than any clock was ahead.
+	// Lead is how far Recover raises the fences, at least 0, and less than the time until the layout
+	// ends. It is more than any generator had run ahead of the clock, its window included, and more
+	// than any clock was ahead.
 	Lead time.Duration
 }
 
@@ -63,6 +64,9 @@ func recoverBy(ctx context.Context, store Store, lead time.Duration) error {
 	}
 	unit := o.meta.Layout.Unit
 	o.lead = int64(lead/unit) + min(int64(lead%unit), 1)
+	if o.lead >= o.alloc.MaxDelta()-o.alloc.Delta(o.status.Now) {
+		return fmt.Errorf("field Lead %v, allowed: less; the layout ends at %s, and no worker ID would have a delta left", lead, o.alloc.Expires().UTC().Format(time.RFC3339))
+	}
 	if err := o.raiseMeta(); err != nil {
 		return err
 	}

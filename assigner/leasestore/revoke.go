@@ -35,6 +35,9 @@ type Revocation struct {
 // Revoke returns [ErrRowMissing] when the row does not exist, and other errors when another holder
 // takes it meanwhile, and when the store did not confirm the change. It may be called again.
 func Revoke(ctx context.Context, store Store, r Revocation) (Row, error) {
+	if store == nil {
+		return Row{}, fmt.Errorf("leasestore: Revoke: %w", errNoStore)
+	}
 	workerID := r.WorkerID
 	status, err := store.Status(ctx)
 	if err != nil {
