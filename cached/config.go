@@ -103,7 +103,8 @@ type Trace struct {
 	// Meanwhile it uses up a grant with a fence, unless the store may hand out the same deltas
 	// again.
 	LeaseLost func(assigner.LeaseInfo)
-	// RenewFailed is called when a call to the store of worker IDs failed. The generator retries.
+	// RenewFailed is called when a call to the store of worker IDs failed, or has put off a claim,
+	// see [assigner.ErrQuarantined]. The generator retries.
 	RenewFailed func(assigner.LeaseInfo)
 	// LeaseKept is called when the store answers again after that, and the generator has kept its
 	// worker ID.

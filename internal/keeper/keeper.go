@@ -178,6 +178,7 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 		k.delay = nextDelay(k.delay) //mutate:swap failed does not read the delay
 		k.failed(err)
 	}
+	generator.Report(k.Logger, "RenewFailed", k.Trace.RenewFailed, assigner.LeaseInfo{Grant: k.Latest().Grant, Err: err})
 	k.reportShortage(err)
 	return k.delay
 }

@@ -68,7 +68,6 @@ func (k *Keeper) failed(err error) {
 		}
 		k.Logger.Warn("worker ID: call to the store failed", record...)
 	}
-	generator.Report(k.Logger, "RenewFailed", k.Trace.RenewFailed, assigner.LeaseInfo{Grant: state.Grant, Err: err})
 }
 
 // reportShortage reports, once in an outage, that no grant covers the present.
@@ -78,8 +77,12 @@ func (k *Keeper) reportShortage(err error) {
 		return
 	}
 	k.report.short = true
+	remedy := "bring the store back; do not restart processes, since a start needs the store"
+	if k.report.failure != errOutage { // the store answers, and says what to wait for
+		remedy = "wait; do not restart processes, since a start waits as well"
+	}
 	k.Logger.Error("worker ID: callers get no IDs", "worker", k.Latest().WorkerID, "calls", "Next returns ErrLeaseExhausted, NextContext waits",
-		"remedy", "bring the store back; do not restart processes, since a start needs the store", "error", err)
+		"remedy", remedy, "error", err)
 }
 
 // announceClaim reports a lease. Operators find out by its record later who issued an ID.

@@ -51,7 +51,7 @@ func (k *Keeper) first(ctx context.Context) error {
 	ctx = storecall.OnFailure(ctx, func(err error) { k.lastErr.Store(&err) }) // of a try that the store repeats
 	// lastErr is nil until a call fails. The timer may also run while the answer comes.
 	slow := time.AfterFunc(slowStart, func() { k.Logger.Warn("waiting for a worker ID", "error", *cmp.Or(k.lastErr.Load(), &failure)) })
-	//mutate:remove Stop follows each claim, which returns panics as errors
+	//mutate:remove Stop follows each claim
 	defer slow.Stop()
 	var cause error // the error behind the last wait
 	for {

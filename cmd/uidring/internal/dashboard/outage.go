@@ -21,7 +21,7 @@ type StoreCalls struct {
 }
 
 // An outage lasts from the first failed call to the next answer: a renewal, a worker ID, or the
-// loss of one. The zero outage is none.
+// reason for which the store has none now. The zero outage is none.
 type outage struct {
 	since time.Time
 	err   error // of the last call
@@ -33,7 +33,6 @@ func (c *StoreCalls) Trace() cached.Trace {
 		RenewFailed:   c.set,
 		LeaseKept:     c.set,
 		LeaseAssigned: c.set,
-		LeaseLost:     func(assigner.LeaseInfo) { c.set(assigner.LeaseInfo{}) }, // the store has answered
 	}
 }
 
@@ -41,7 +40,7 @@ func (c *StoreCalls) set(i assigner.LeaseInfo) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case i.Err == nil:
+	case i.Err == nil, errors.Is(i.Err, assigner.ErrQuarantined), errors.Is(i.Err, assigner.ErrWorkersExhausted), errors.Is(i.Err, assigner.ErrWorkerAheadOfClock):
 		c.now = outage{}
 	case c.now.err == nil:
 		c.now = outage{time.Now(), i.Err}

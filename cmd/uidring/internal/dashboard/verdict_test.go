@@ -105,8 +105,7 @@ func wantSection(t *testing.T, section string) {
 	}
 }
 
-// An outage lasts from the first failed call to the next success, the next worker ID, or the loss
-// of one, and has the last error.
+// An outage lasts from the first failed call to the next answer, and has the last error.
 func TestStoreCallsKnowAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c StoreCalls
@@ -123,7 +122,9 @@ func TestStoreCallsKnowAnOutage(t *testing.T) {
 			{func() { trace.RenewFailed(assigner.LeaseInfo{Err: first}) }, outage{began.Add(4 * time.Second), first}},
 			{func() { trace.LeaseAssigned(assigner.LeaseInfo{}) }, outage{}},
 			{func() { trace.RenewFailed(assigner.LeaseInfo{Err: first}) }, outage{began.Add(6 * time.Second), first}},
-			{func() { trace.LeaseLost(assigner.LeaseInfo{Err: second}) }, outage{}},
+			{func() {
+				trace.RenewFailed(assigner.LeaseInfo{Err: fmt.Errorf("%w: for 3 min", assigner.ErrQuarantined)})
+			}, outage{}},
 		} {
 			step.event()
 			if got := c.outage(); !got.since.Equal(step.want.since) || got.err != step.want.err {
