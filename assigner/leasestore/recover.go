@@ -22,9 +22,9 @@ func (m Meta) Recovering() bool { return strings.HasPrefix(m.Token, recoveringPr
 
 // A Recovery configures [Recover].
 type Recovery struct {
-	// Lead is how far Recover raises the fences, at least 0, and less than the time until the layout
-	// ends. It is more than any generator had run ahead of the clock, its window included, and more
-	// than any clock was ahead.
+	// Lead is how far Recover raises the fences, at least 0, and less than the time until the
+	// layout ends. It is more than any generator had run ahead of the clock, its window included,
+	// and more than any clock was ahead.
 	Lead time.Duration
 }
 

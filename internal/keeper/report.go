@@ -78,7 +78,7 @@ func (k *Keeper) reportShortage(err error) {
 	}
 	k.report.short = true
 	remedy := "bring the store back; do not restart processes, since a start needs the store"
-	if k.report.failure != errOutage { // the store answers, and says what to wait for
+	if k.report.failure != errOutage { // the store answers: the error has the time to wait
 		remedy = "wait; do not restart processes, since a start waits as well"
 	}
 	k.Logger.Error("worker ID: callers get no IDs", "worker", k.Latest().WorkerID, "calls", "Next returns ErrLeaseExhausted, NextContext waits",

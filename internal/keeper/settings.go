@@ -114,8 +114,8 @@ func (k *Keeper) Exhausted() error {
 		k.Alloc.Layout(), k.Alloc.Epoch().Format(time.RFC3339), k.Alloc.Expires().Format(time.RFC3339))
 }
 
-// NoUnit returns Exhausted for a lease that begins beyond the layout. If the clock is not, it says
-// what may have moved the beginning.
+// NoUnit returns Exhausted for a lease that begins beyond the layout. If the clock has not reached
+// the end, it adds the reason: MaxAhead, or a fence.
 func (k *Keeper) NoUnit() error {
 	state, err := k.Latest(), k.Exhausted()
 	switch {
