@@ -108,22 +108,6 @@ func TestDrawWaitsInVainOnce(t *testing.T) {
 	})
 }
 
-func TestAccept(t *testing.T) {
-	for accept, want := range map[string]string{
-		"":                               typeJSON,
-		"*/*":                            typeJSON,
-		"Application/JSON":               typeJSON,
-		"application/json, text/plain":   typeJSON,
-		"text/html, */*;q=0.8":           typeJSON,
-		"Text/Plain; charset=utf-8":      typeText,
-		"text/html,text/plain;q=0.9,*/*": typeText,
-	} {
-		if got := accepted([]string{accept}); got != want {
-			t.Errorf("Accept %q: %s, want %s", accept, got, want)
-		}
-	}
-}
-
 func FuzzN(f *testing.F) {
 	for _, n := range []string{"1", "0", "100", "101", "-1", "+1", "1e2", "０", " 1", "01", "9223372036854775808"} {
 		f.Add(n)

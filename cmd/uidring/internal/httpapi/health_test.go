@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // wantReady asks /readyz; name is the problem, or empty.
@@ -25,62 +24,6 @@ func wantReady(t *testing.T, s *Server, name string) {
 	} else if w.Code != 200 || w.Body.String() != "ready\n" {
 		t.Errorf("%d, %s; want ready", w.Code, w.Body)
 	}
-}
-
-func TestReadyWhileIDsCanBeDrawn(t *testing.T) {
-	s := newServer(t, Config{})
-	wantReady(t, s, "")
-	s.Drain()
-	wantReady(t, s, "shutting-down")
-	for _, path := range []string{"/healthz", "/v1/id"} {
-		if w := call(s, path); w.Code != 200 {
-			t.Errorf("%s while draining: %d, want 200", path, w.Code)
-		}
-	}
-	for name, g := range map[string]*cached.Generator{"shutting-down": stopped(t), "time-exhausted": ended(t)} {
-		s := newServer(t, Config{Generator: g})
-		if w := call(s, "/v1/id"); w.Code < 500 {
-			t.Errorf("%s: /v1/id: %d, want an error", name, w.Code)
-		}
-		wantReady(t, s, name)
-	}
-}
-
-// No request tells that the store is back: a load balancer sends none to a server that is not
-// ready.
-func TestReadyAgainWhenTheStoreIsBack(t *testing.T) {
-	g, restore := cutOff(t)
-	s := newServer(t, Config{Generator: g})
-	wantReady(t, s, "no-lease")
-	if w := call(s, "/healthz"); w.Code != 200 || w.Body.String() != "ok\n" {
-		t.Errorf("/healthz: %d, %s; want ok: a restart would not help", w.Code, w.Body)
-	}
-	if w := call(s, "/v1/id"); w.Code != 503 {
-		t.Errorf("/v1/id: %d, want 503", w.Code)
-	}
-	restore()
-	testkit.Until(t, "ready", func() bool { return call(s, "/readyz").Code == 200 })
-	if got := s.Refusal(); got != noLease.name {
-		t.Errorf("the last refusal is %q, want %q: without it the test shows nothing", got, noLease.name)
-	}
-	if w := call(s, "/v1/id"); w.Code != 200 {
-		t.Errorf("/v1/id once ready: %d, want 200", w.Code)
-	}
-}
-
-// /readyz reads the state ten times a second at most.
-func TestReadyIsCached(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := newGenerator(t, cached.Config{})
-		s := newServer(t, Config{Generator: g})
-		wantReady(t, s, "")
-		testkit.Must(t, g.Close())
-		call(s, "/v1/ids?n=100000") // finds the end
-		time.Sleep(99 * time.Millisecond)
-		wantReady(t, s, "")
-		time.Sleep(time.Millisecond)
-		wantReady(t, s, "shutting-down")
-	})
 }
 
 // A server with a bound of a minute gives out the IDs of that minute, and from then on the IDs of

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,8 +17,10 @@ import (
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 	"github.com/uidring/uidring/internal/test/testgen"
 	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/segment"
 )
 
 // workers counts the worker IDs that have been used in this process: each generator has another.
@@ -57,13 +60,6 @@ func ended(t *testing.T) *cached.Generator {
 	}))
 }
 
-// stopped is a generator that is closed.
-func stopped(t *testing.T) *cached.Generator {
-	g := newGenerator(t, cached.Config{})
-	testkit.Must(t, g.Close())
-	return g
-}
-
 // cutOff is a generator that has used up its window and cannot reach its store; with restore it
 // can.
 func cutOff(t *testing.T) (_ *cached.Generator, restore func()) {
@@ -95,6 +91,37 @@ func newServer(t testing.TB, cfg Config) *Server {
 	return s
 }
 
+func folder(dir string) segment.Source {
+	return fileassigner.SegmentSource(dir, fileassigner.SegmentConfig{AllowUndurable: true})
+}
+
+// newSegments returns the segments orders and unused, with counters in a folder.
+func newSegments(t *testing.T, dir string) *segments.Set {
+	t.Helper()
+	set := segments.New([]string{"unused", "orders"}, folder(dir), slog.New(slog.DiscardHandler))
+	t.Cleanup(set.Close)
+	return set
+}
+
+// begunSegments is newSegments after the ID 1 of orders. It waits for the first range longer than a
+// request does.
+func begunSegments(t *testing.T) *segments.Set {
+	t.Helper()
+	set := newSegments(t, t.TempDir())
+	if id, _, err := set.All()[0].ReserveContext(t.Context(), 1); err != nil || id != 1 {
+		t.Fatalf("the first ID is %d, %v; want 1", id, err)
+	}
+	return set
+}
+
+// usedUp returns a folder whose counter orders has reached its end.
+func usedUp(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	testkit.Must(t, segment.Recover(t.Context(), folder(dir), "orders", math.MaxInt64-10))
+	return dir
+}
+
 // servePage gives a server a page whose paths have one handler.
 func servePage(s *Server, h http.HandlerFunc) {
 	s.ServePage(map[string]http.Handler{"/": h, "/assets/a": h, "/events": h})
@@ -124,25 +151,22 @@ func both(s *Server) http.Handler {
 	})
 }
 
-// ask answers a request for a host, as openapi.json describes it. The headers are names and values
-// in turn.
-func ask(s *Server, method, host, path string, headers ...string) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(method, path, nil)
-	r.Host = host
-	for i := 0; i < len(headers); i += 2 {
-		if headers[i+1] != "" {
-			r.Header.Set(headers[i], headers[i+1])
-		}
-	}
+// answered returns the answer to a request, which is as openapi.json describes it.
+func answered(s *Server, r *http.Request) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	both(s).ServeHTTP(w, r)
 	check(r, w)
 	return w
 }
 
-// call is GET without a network, as a bubble of synctest wants it.
+// call is GET without a network, as a bubble of synctest wants it. The headers are names and values
+// in turn.
 func call(s *Server, path string, headers ...string) *httptest.ResponseRecorder {
-	return ask(s, "GET", "example.com", path, headers...)
+	r := httptest.NewRequest("GET", path, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	return answered(s, r)
 }
 
 type said struct {
@@ -171,12 +195,4 @@ func wantMetrics(t *testing.T, s *Server, lines ...string) {
 			t.Errorf("no %s in\n%s", line, body)
 		}
 	}
-}
-
-// last draws an ID: the server's next ones follow it, as long as the block has more.
-func last(t *testing.T, s *Server) int64 {
-	t.Helper()
-	id, err := s.cfg.Generator.Next()
-	testkit.Must(t, err)
-	return id
 }

@@ -64,7 +64,7 @@ func TestDescription(t *testing.T) {
 	if n := doc.Paths.Value("/v1/ids").Get.Parameters.GetByInAndName("query", "n").Schema.Value; *n.Max != largestBatch {
 		t.Errorf("n up to %v, want %d", *n.Max, largestBatch)
 	}
-	s := newServer(t, Config{Segments: newSegments(t, usedUp(t))})
+	s := newServer(t, Config{Segments: newSegments(t, t.TempDir())})
 	for path := range doc.Paths.Map() {
 		path = strings.NewReplacer("{name}", "orders", "{id}", "1").Replace(path)
 		r := httptest.NewRequest("GET", path, strings.NewReader("x"))
@@ -73,5 +73,4 @@ func TestDescription(t *testing.T) {
 		wantProblem(t, w, "content-too-large", path)
 		check(r, w)
 	}
-	wantProblem(t, call(s, ordersPath), "segment-ended", "a counter that is used up")
 }

@@ -1,9 +1,14 @@
 package httpapi
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,13 +27,22 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 // command, and below it the script has its output:
 //
 //	> server tokens segments {"Rate":1}  makes a server with Settings, and draws a first ID
+//	> server cut-off                     the same with another generator, see generator and server
 //	> GET /v1/id HEADER=VALUE...         the answer: its status, some headers and its body
+//	> every GET HEADER=VALUE...          the answers of all paths, see every
+//	> repeat 61 GET /v1/id               sends a request once a second
+//	> under page 1024                    the number of requests under way to api, open or page
+//	> tokens alice TOKEN bob TOKEN...    the tokens from now on
+//	> drain, close, close segments       of the server, of its generator, of its segments
+//	> restore                            brings back a store that the server began without
+//	> state                              the results of Unready, Refusal and Traffic
 //	> sleep 1s
 //	> metrics PATTERN                    the metrics that a regular expression matches
+//	> log                                the records since the last command log
 //
-// In a value, + stands for a space. An ID is shown as its distance from the first one, such as +1,
-// and the stream of the generator as W. The streams of segments are numbered. With -update, the
-// test writes the output into the scripts.
+// In a value, + stands for a space. TLS in place of a header sends the request over TLS. An ID is
+// shown as its distance from the first one, such as +1, and the stream of the generator as W. The
+// streams of segments are numbered. With -update, the test writes the output into the scripts.
 func TestScripts(t *testing.T) {
 	testkit.Files(t, *update, func(t *testing.T, text string) (got string) {
 		synctest.Test(t, func(t *testing.T) {
@@ -45,6 +59,9 @@ type script struct {
 	t *testing.T
 	s *Server
 
+	tokens  Tokens
+	log     testkit.Recorder
+	restore func()
 	first   int64    // an ID that was drawn when the server was made
 	streams []string // that the script has seen
 }
@@ -54,6 +71,13 @@ func (x *script) do(words testkit.Words) {
 	switch args := words[1:]; words[0] {
 	case "server":
 		x.server(args)
+	case "every":
+		x.every(args[0], args[1:])
+	case "repeat":
+		for range words.Number(1) {
+			x.send(args[1], args[2], args[3:])
+			time.Sleep(time.Second)
+		}
 	case "sleep":
 		time.Sleep(words.Duration(1))
 	case "metrics":
@@ -62,60 +86,177 @@ func (x *script) do(words testkit.Words) {
 				x.Print("  %s", strings.TrimSuffix(line, "\n"))
 			}
 		}
+	case "log":
+		x.Events(x.log.Read())
+	case "state":
+		answered, refused, failed := x.s.Traffic()
+		x.Print("  unready %q, refusal %q, %d answered, %d refused, %d failed", x.s.Unready(), x.s.Refusal(), answered, refused, failed)
 	default:
-		x.request(words[0], args[0], args[1:])
+		if !x.change(words) {
+			x.request(words[0], args[0], args[1:])
+		}
 	}
 }
 
+// change changes the server, and reports whether the words are a command for that.
+func (x *script) change(words testkit.Words) bool {
+	switch args := words[1:]; words[0] {
+	case "under":
+		bounds := map[string]*places{"api": x.s.routes.places, "open": x.s.routes.open, "page": x.s.admin.open}
+		bounds[args[0]].under.Store(words.Number(2))
+	case "tokens":
+		x.setTokens(args...)
+	case "drain":
+		x.s.Drain()
+	case "close":
+		if words.Arg(1) == "segments" {
+			x.s.cfg.Segments.Close()
+			break
+		}
+		testkit.Must(x.t, x.s.cfg.Generator.Close())
+	case "restore":
+		x.restore()
+	default:
+		return false
+	}
+	return true
+}
+
+func (x *script) setTokens(pairs ...string) {
+	var file strings.Builder
+	for pair := range slices.Chunk(pairs, 2) {
+		fmt.Fprintln(&file, strings.Join(pair, " "))
+	}
+	x.tokens = newTokens(x.t, file.String())
+}
+
+// generator returns a generator by its name, or nil.
+func (x *script) generator(name string) (g *cached.Generator) {
+	cfg := cached.Config{Layout: small(40), BoostPower: 1}
+	switch name {
+	case "ended":
+		return ended(x.t)
+	case "cut-off":
+		g, x.restore = cutOff(x.t)
+		return g
+	case "rejecting":
+		cfg.OnEmpty = cached.Reject
+	case "too-far-ahead": // by its own bound
+		cfg.MaxAhead = time.Hour
+	case "paced":
+	default:
+		return nil
+	}
+	return newGenerator(x.t, cfg)
+}
+
 func (x *script) server(parts []string) {
-	cfg := Config{Generator: newGenerator(x.t, cached.Config{})}
+	x.tokens = Tokens{}
+	cfg := Config{Settings: Settings{Logger: x.log.TextLogger()}, Tokens: func() Tokens { return x.tokens }}
+	page := func(http.ResponseWriter, *http.Request) {}
 	for _, part := range parts {
 		switch part {
+		case "panics":
+			page = func(http.ResponseWriter, *http.Request) { panic("the page") }
 		case "tokens":
-			tokens := newTokens(x.t, "alice "+alice+"\nbob "+bob)
-			cfg.Tokens = func() Tokens { return tokens }
+			x.setTokens("alice", alice, "bob", bob)
 		case "segments":
 			cfg.Segments = begunSegments(x.t)
+		case "ended-segments":
+			cfg.Segments = newSegments(x.t, usedUp(x.t))
+		case "cut-off-segments":
+			dir := filepath.Join(x.t.TempDir(), "counters")
+			cfg.Segments, x.restore = newSegments(x.t, dir), func() { testkit.Must(x.t, os.Mkdir(dir, 0o700)) }
+		case "paced":
+			cfg.MaxAhead, cfg.IDsPerSecond = time.Minute, 2
+			fallthrough
 		default:
-			testkit.Must(x.t, json.Unmarshal([]byte(part), &cfg.Settings))
+			if g := x.generator(part); g != nil {
+				cfg.Generator = g
+			} else {
+				testkit.Must(x.t, json.Unmarshal([]byte(part), &cfg.Settings))
+			}
 		}
 	}
 	x.s = newServer(x.t, cfg)
-	x.first = last(x.t, x.s)
+	if slices.Contains(parts, "rejecting") {
+		x.s.shortage.Store(&shortage{cached.ErrEmpty, time.Now()}) // else the first request waits
+	}
+	servePage(x.s, page)
+	x.first, _ = x.s.cfg.Generator.Next() // the server's next ones follow it, as long as the block has more
+}
+
+// send sends a request for example.com.
+func (x *script) send(method, path string, headers []string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, path, nil)
+	for _, header := range headers {
+		switch name, value, _ := strings.Cut(strings.ReplaceAll(header, "+", " "), "="); {
+		case name == "TLS":
+			r.TLS = new(tls.ConnectionState)
+		case name == "Host":
+			r.Host = value
+		case value != "":
+			r.Header.Set(name, value)
+		}
+	}
+	return answered(x.s, r)
+}
+
+// allPaths are one path of every route.
+var allPaths = []string{"/v1/id", "/v1/ids?n=2", "/v1/parse/1", "/healthz", "/readyz", "/metrics", "/openapi.json", "/", "/assets/a", "/events", "/nowhere"}
+
+// every sends a request to each of allPaths. For each kind of answer it prints the status, the
+// problem, some headers and the paths.
+func (x *script) every(method string, headers []string) {
+	var kinds []string
+	paths := make(map[string]string)
+	for _, path := range allPaths {
+		w := x.send(method, path, headers)
+		parts := given(w, "Retry-After", "X-Content-Type-Options", "Cross-Origin-Resource-Policy", "Cache-Control", "Strict-Transport-Security")
+		if w.Code >= 400 {
+			var p said
+			testkit.Must(x.t, json.Unmarshal(w.Body.Bytes(), &p))
+			name := strings.TrimPrefix(p.Type, problemPage)
+			wantProblem(x.t, w, name, path)
+			parts[0] += " " + name
+		}
+		kind := strings.Join(parts, ", ")
+		if paths[kind] == "" {
+			kinds = append(kinds, kind)
+		}
+		paths[kind] += " " + path
+	}
+	for _, kind := range kinds {
+		x.Print("  %s", kind)
+		x.Print("   %s", paths[kind])
+	}
+}
+
+// given returns the status of an answer, and the headers that it has of some.
+func given(w *httptest.ResponseRecorder, names ...string) []string {
+	parts := []string{strconv.Itoa(w.Code)}
+	for _, name := range names {
+		if value := w.Header().Get(name); value != "" {
+			parts = append(parts, name+": "+value)
+		}
+	}
+	return parts
 }
 
 // mostShown is the size of a body that scripts show.
 const mostShown = 1000
 
-// shown are the headers of an answer that scripts show.
-var shown = []string{"Content-Type", "Allow", "WWW-Authenticate", "Retry-After", "Uidring-Max-Age", "Uidring-Stream"}
-
 func (x *script) request(method, path string, headers []string) {
-	host, pairs := "example.com", []string(nil)
-	for _, header := range headers {
-		name, value, _ := strings.Cut(strings.ReplaceAll(header, "+", " "), "=")
-		if name == "Host" {
-			host = value
-		}
-		pairs = append(pairs, name, value)
-	}
-	w := ask(x.s, method, host, path, pairs...)
-	answer := []string{strconv.Itoa(w.Code)}
+	w := x.send(method, path, headers)
 	body := w.Body.String()
-	for _, name := range shown {
-		value := w.Header().Get(name)
-		if name == "Uidring-Stream" && value != "" {
-			body = number.ReplaceAllStringFunc(body, x.relative)
-			value = x.stream(value)
-		}
-		if value != "" {
-			answer = append(answer, name+": "+value)
-		}
+	if stream := w.Header().Get("Uidring-Stream"); stream != "" {
+		body = number.ReplaceAllStringFunc(body, x.relative)
+		w.Header().Set("Uidring-Stream", x.stream(stream))
 	}
 	if len(body) > mostShown {
 		body = "…"
 	}
-	x.Print("  %s", strings.Join(answer, ", "))
+	x.Print("  %s", strings.Join(given(w, "Content-Type", "Allow", "WWW-Authenticate", "Retry-After", "Uidring-Max-Age", "Uidring-Stream"), ", "))
 	for line := range strings.Lines(body) {
 		x.Print("  %s", strings.TrimSuffix(line, "\n"))
 	}
