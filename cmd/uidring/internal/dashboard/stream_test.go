@@ -94,7 +94,7 @@ func TestStreamEventsAreExact(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		v.end(t)
-		want, err := os.ReadFile("testdata/events.txt")
+		want, err := os.ReadFile("testdata/events")
 		testkit.Must(t, err)
 		if got := v.Body.String(); got != string(want) {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
