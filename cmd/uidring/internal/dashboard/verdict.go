@@ -84,38 +84,66 @@ func newLimits(cfg Config) limits {
 	return l
 }
 
+// runBook has the sections that verdicts name.
+const runBook = "https://github.com/uidring/uidring/blob/main/docs/OPERATIONS.md#"
+
 // judge is the only place that decides whether the service is all right.
 func judge(s situation) verdict {
-	for _, rule := range []func(situation) (verdict, bool){noIDs, noStore, refusing, lowLease, wrongTime, ending} {
-		if v, applies := rule(s); applies {
-			if v.Book != "" {
-				v.Book = runBook + v.Book
-			}
-			return v
-		}
-	}
-	v := verdict{good, "Issuing", "", "IDs are ready.", ""}
-	if s.fenced() {
-		v.Detail = "IDs are ready, and the store of worker IDs answers."
+	v := s.verdict()
+	if v.Book != "" {
+		v.Book = runBook + v.Book
 	}
 	return v
 }
 
+// verdict returns the most urgent verdict that applies. Its Book is a section of the run book.
+func (s situation) verdict() verdict {
+	lasts, ahead := s.stats.WindowLasts, s.stats.Ahead
+	switch {
+	case s.noIDs():
+		return s.notIssuing()
+	case s.outage.err != nil:
+		return s.withoutStore()
+	case s.withoutID() > 0:
+		return s.notToAll()
+	case len(s.segments) > 0:
+		return verdict{warn, "Issuing, not from all segments", ": no range for " + strings.Join(s.segments, ", "),
+			"The store has given their counters no further range: " + cause(s.segmentErr) + ".", "uidringsegmentsourcefails"}
+	case s.failed > 0:
+		return verdict{warn, "Issuing, with errors", "",
+			count(s.failed, "request") + " in the last 10 s got an answer with status 5xx. The metrics and the log say which.", "uidringrequestsfail"}
+	case s.fenced() && lasts.Seconds() < s.limits.Lease:
+		return verdict{warn, "Issuing, lease window low", ": " + brief(lasts) + " left",
+			"The store of worker IDs answers, but grants less than IDs are used. Expected for a moment in a burst; if it lasts, set a larger window.", "uidringleasewindowlow"}
+	case ahead.Seconds() >= s.limits.Ahead:
+		return verdict{warn, "Issuing, far ahead of the clock", " by " + brief(ahead),
+			"IDs stay unique. If it falls, wait: a burst or an earlier server is the cause. If it grows, add servers. Check the clock of this host, too.", "uidringahead"}
+	case ahead.Seconds() < s.limits.Behind:
+		return verdict{warn, "Issuing, far behind the clock", " by " + brief(-ahead),
+			"IDs stay unique, and show a time that is too early: the machine was suspended, or its clock was set. If that matters, restart the server.", "uidringbehind"}
+	case !time.Now().Before(s.stats.Expires.AddDate(-1, 0, 0)):
+		return verdict{warn, "Issuing, layout ends soon", " on " + s.stats.Expires.UTC().Format(time.DateOnly),
+			"Less than a year is left: after that no server with this layout and epoch issues IDs.", "a-layout-is-about-to-end"}
+	case s.fenced():
+		return verdict{good, "Issuing", "", "IDs are ready, and the store of worker IDs answers.", ""}
+	}
+	return verdict{good, "Issuing", "", "IDs are ready.", ""}
+}
+
 func (s situation) fenced() bool { return s.stats.LastGranted != assigner.Unlimited }
 
-// runBook has the sections that rules name.
-const runBook = "https://github.com/uidring/uidring/blob/main/docs/OPERATIONS.md#"
+// noIDs reports whether requests get no IDs. While ID time is too far ahead, some may get theirs.
+func (s situation) noIDs() bool {
+	if s.issued > 0 {
+		return s.unready != "" && s.unready != "too-far-ahead"
+	}
+	return s.unready != "" || s.rejected > 0
+}
 
 // notIssuing is the title of a service without IDs.
 const notIssuing = "Not issuing"
 
-func noIDs(s situation) (verdict, bool) {
-	if s.issued > 0 && s.unready == "too-far-ahead" { // some requests get IDs, see refusing
-		return verdict{}, false
-	}
-	if s.unready == "" && (s.rejected == 0 || s.issued > 0) {
-		return verdict{}, false
-	}
+func (s situation) notIssuing() verdict {
 	title, problem := notIssuing, cmp.Or(s.unready, s.refusal)
 	if s.unready == "shutting-down" {
 		title = "Not ready"
@@ -125,78 +153,40 @@ func noIDs(s situation) (verdict, bool) {
 		why.title, why.detail = s.outage.texts(s.store)
 		why.title = strings.ToLower(why.title)
 	}
-	return verdict{bad, title, ": " + why.title, why.detail, why.book}, true
+	return verdict{bad, title, ": " + why.title, why.detail, why.book}
 }
 
-func noStore(s situation) (verdict, bool) {
-	if s.outage.err == nil {
-		return verdict{}, false
-	}
+func (s situation) withoutStore() verdict {
 	title, detail := s.outage.texts(s.store)
 	v := verdict{warn, title, "", detail, "uidringstoreunreachable"}
 	switch lasts := s.stats.WindowLasts; {
 	case !s.fenced():
 	case lasts <= 0:
-		v.Level, v.More = bad, ", "+count(s.stats.Remaining, "ID")+" left"
+		v.Level, v.More = bad, ", "+count(int64(s.stats.Remaining), "ID")+" left"
 	default:
 		v.More = ", IDs for another " + brief(lasts)
 		if lasts.Seconds() < s.limits.Lease {
 			v.Level = bad
 		}
 	}
-	return v, true
+	return v
 }
 
-func refusing(s situation) (verdict, bool) {
-	rejected := s.rejected
-	if s.refusal != "" { // not every refused request reaches the generator
-		rejected = max(rejected, s.failed)
+// withoutID returns the number of requests that got no ID. Not each of them reaches the generator.
+func (s situation) withoutID() int64 {
+	if s.refusal != "" {
+		return max(s.rejected, s.failed)
 	}
-	switch {
-	case rejected > 0:
-		v := verdict{warn, "Issuing, not to all", "", count(int(rejected), "request") + " in the last 10 s got no ID.", "uidringrejectedtakes"}
-		if s.refusal != "" && s.refusal != "no-lease" { // which is over, see noIDs
-			why := reasonFor(s.refusal)
-			v.More, v.Detail, v.Book = ": "+why.title, v.Detail+" "+why.detail, why.book
-		}
-		return v, true
-	case len(s.segments) > 0:
-		return verdict{warn, "Issuing, not from all segments", ": no range for " + strings.Join(s.segments, ", "),
-			"The store has given their counters no further range: " + cause(s.segmentErr) + ".", "uidringsegmentsourcefails"}, true
-	case s.failed > 0:
-		return verdict{warn, "Issuing, with errors", "",
-			count(int(s.failed), "request") + " in the last 10 s got an answer with status 5xx. The metrics and the log say which.", "uidringrequestsfail"}, true
-	}
-	return verdict{}, false
+	return s.rejected
 }
 
-func lowLease(s situation) (verdict, bool) {
-	lasts := s.stats.WindowLasts
-	if !s.fenced() || lasts.Seconds() >= s.limits.Lease {
-		return verdict{}, false
+func (s situation) notToAll() verdict {
+	v := verdict{warn, "Issuing, not to all", "", count(s.withoutID(), "request") + " in the last 10 s got no ID.", "uidringrejectedtakes"}
+	if s.refusal != "" && s.refusal != "no-lease" { // which is over, see noIDs
+		why := reasonFor(s.refusal)
+		v.More, v.Detail, v.Book = ": "+why.title, v.Detail+" "+why.detail, why.book
 	}
-	return verdict{warn, "Issuing, lease window low", ": " + brief(lasts) + " left",
-		"The store of worker IDs answers, but grants less than IDs are used. Expected for a moment in a burst; if it lasts, set a larger window.", "uidringleasewindowlow"}, true
-}
-
-func wrongTime(s situation) (verdict, bool) {
-	switch ahead := s.stats.Ahead; {
-	case ahead.Seconds() >= s.limits.Ahead:
-		return verdict{warn, "Issuing, far ahead of the clock", " by " + brief(ahead),
-			"IDs stay unique. If it falls, wait: a burst or an earlier server is the cause. If it grows, add servers. Check the clock of this host, too.", "uidringahead"}, true
-	case ahead.Seconds() < s.limits.Behind:
-		return verdict{warn, "Issuing, far behind the clock", " by " + brief(-ahead),
-			"IDs stay unique, and show a time that is too early: the machine was suspended, or its clock was set. If that matters, restart the server.", "uidringbehind"}, true
-	}
-	return verdict{}, false
-}
-
-func ending(s situation) (verdict, bool) {
-	if time.Now().Before(s.stats.Expires.AddDate(-1, 0, 0)) {
-		return verdict{}, false
-	}
-	return verdict{warn, "Issuing, layout ends soon", " on " + s.stats.Expires.UTC().Format(time.DateOnly),
-		"Less than a year is left: after that no server with this layout and epoch issues IDs.", "a-layout-is-about-to-end"}, true
+	return v
 }
 
 // brief formats a duration of a verdict, in whole seconds or minutes.
@@ -208,7 +198,7 @@ func brief(d time.Duration) string {
 }
 
 // count formats n with a noun: "1 ID", "12345 IDs".
-func count(n int, noun string) string {
+func count(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
