@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/iotest"
 
 	"github.com/spf13/cobra"
 
@@ -90,24 +89,6 @@ func TestNamespacesOfAFolderBehindAServer(t *testing.T) {
 	code, out, stderr := run(t, "", "workers", "namespaces", "--store", server.URL)
 	if code != exitUsage || out != "" || !strings.Contains(stderr, "--store "+server.URL+", allowed: a store of several namespaces, which a folder is not") {
 		t.Errorf("exit code %d, %q, %s", code, out, stderr)
-	}
-}
-
-type fullWriter struct{}
-
-func (fullWriter) Write([]byte) (int, error) { return 0, os.ErrClosed }
-
-func TestStreamThatFails(t *testing.T) {
-	clean(t)
-	var err strings.Builder
-	if code := Main([]string{"parse", "-"}, iotest.ErrReader(errors.New("broken")), io.Discard, &err); code != exitFailure || err.String() != "uidring: read standard input: broken\n" {
-		t.Errorf("exit code %d, %q", code, err.String())
-	}
-	for _, args := range []string{"parse 1", "parse --json 1", "range --from 2026-11-21 --to 2026-11-22", "plan --rate 1", "schema sqlite"} {
-		err.Reset()
-		if code := Main(strings.Fields(args), strings.NewReader(""), fullWriter{}, &err); code != exitFailure || !strings.Contains(err.String(), "file already closed") {
-			t.Errorf("uidring %s: exit code %d, %q", args, code, err.String())
-		}
 	}
 }
 

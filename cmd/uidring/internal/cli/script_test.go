@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -42,8 +43,8 @@ func TestMain(m *testing.M) {
 type lastRecord string
 
 func (message lastRecord) Write(record []byte) (int, error) {
-	text := string(record)
-	if strings.Contains(text, " msg="+string(message)+" ") || strings.Contains(text, fmt.Sprintf(" msg=%q", string(message))) {
+	forms := []string{" msg=" + string(message) + " ", fmt.Sprintf(" msg=%q", message), fmt.Sprintf(`"msg":%q`, message)}
+	if slices.ContainsFunc(forms, func(form string) bool { return strings.Contains(string(record), form) }) {
 		self, err := os.FindProcess(os.Getpid())
 		if err = errors.Join(err, self.Signal(syscall.SIGTERM)); err != nil {
 			return 0, err

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"bytes"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestFoldersOfDataAndOfKnownStores(t *testing.T) {
@@ -30,15 +28,5 @@ func TestFoldersOfDataAndOfKnownStores(t *testing.T) {
 		if want := "sqlite://" + strings.ReplaceAll(tt.data, " ", "%20") + "/uidring.db"; (err == nil) != (tt.data != "") || err == nil && url != want {
 			t.Errorf("%s: %q, %v, want %q", tt.name, url, err, want)
 		}
-	}
-}
-
-// Programs that read the log could not tell nanoseconds from seconds.
-func TestDurationsInTheLogHaveAUnit(t *testing.T) {
-	var log bytes.Buffer
-	f := serveFlags{logFormat: "json"}
-	f.logger(&log).Info("stopping", "drain", 90*time.Second)
-	if want := `"drain":"1m30s"`; !strings.Contains(log.String(), want) {
-		t.Errorf("%s, want %s in it", &log, want)
 	}
 }
