@@ -38,14 +38,14 @@ type Service struct {
 	logger      *slog.Logger
 	store       *storeurl.Store
 	storeCalls  dashboard.StoreCalls
-	storeID     string                           // ID of the namespace; "" if unknown
-	known       knownStore                       // the store of this host that the namespace used last
-	segments    *segments.Set                    // the segments of Config.Segments
-	leases      leases                           // the namespaces of Config.Leases
-	certificate *atomic.Pointer[tls.Certificate] // nil: no TLS
-	tokens      *atomic.Pointer[httpapi.Tokens]  // nil: clients need no token
-	leaseTokens *atomic.Pointer[httpapi.Tokens]  // nil: clients for leases need no token
-	files       []*watchedFile                   // of the certificate and the tokens
+	storeID     string                          // ID of the namespace; "" if unknown
+	known       knownStore                      // the store of this host that the namespace used last
+	segments    *segments.Set                   // the segments of Config.Segments
+	leases      leases                          // the namespaces of Config.Leases
+	certificate atomic.Pointer[tls.Certificate] // nil: no TLS
+	tokens      atomic.Pointer[httpapi.Tokens]  // empty: clients need no token
+	leaseTokens atomic.Pointer[httpapi.Tokens]  // empty: clients for leases need no token
+	files       []*watchedFile                  // of the certificate and the tokens
 	api, admin  *site
 	ending      chan struct{} // closed when event streams have to end
 }
@@ -54,26 +54,23 @@ type Service struct {
 // storeurl.Open. It reports all mistakes at once. Call Run afterwards.
 func New(cfg Config) (*Service, error) {
 	s := &Service{cfg: cfg, logger: cfg.Logger, ending: make(chan struct{})}
-	err := cfg.check()
-	load := func(f *watchedFile) {
-		contents, errRead := f.read()
-		err = errors.Join(err, f.load(s.logger, contents, errRead))
-		s.files = append(s.files, f)
-	}
-	var f *watchedFile
+	s.tokens.Store(new(httpapi.Tokens))
+	s.leaseTokens.Store(new(httpapi.Tokens))
 	if cfg.CertFile != "" && cfg.KeyFile != "" {
-		f, s.certificate = newCertificate(cfg.CertFile, cfg.KeyFile)
-		load(f)
+		s.files = append(s.files, watchCertificate(cfg.CertFile, cfg.KeyFile, &s.certificate))
 	}
 	if cfg.TokenFile != "" {
-		f, s.tokens = newTokens("tokens", cfg.TokenFile)
-		load(f)
+		s.files = append(s.files, watchTokens("tokens", cfg.TokenFile, &s.tokens))
 	}
 	if cfg.LeaseTokenFile != "" {
-		f, s.leaseTokens = newTokens("lease-tokens", cfg.LeaseTokenFile)
-		load(f)
+		s.files = append(s.files, watchTokens("lease-tokens", cfg.LeaseTokenFile, &s.leaseTokens))
 	}
-	if err == nil && s.tokens != nil && s.leaseTokens != nil && s.tokens.Load().Shares(*s.leaseTokens.Load()) {
+	err := cfg.check()
+	for _, f := range s.files {
+		contents, errRead := f.read()
+		err = errors.Join(err, f.load(s.logger, contents, errRead))
+	}
+	if err == nil && s.tokens.Load().Shares(*s.leaseTokens.Load()) {
 		// Only at the start: a token that moves would be refused between the reads of both files.
 		err = errors.New("tokens and lease-tokens share a token, allowed: different ones; a client for IDs must not change leases")
 	}
@@ -93,6 +90,8 @@ func New(cfg Config) (*Service, error) {
 	s.segments = segments.New(cfg.Segments, counters, cfg.Logger)
 	return s, nil
 }
+
+func (s *Service) encrypted() bool { return s.certificate.Load() != nil }
 
 func (s *Service) closeStore() {
 	if s.store == nil {
@@ -115,7 +114,7 @@ func (s *Service) Run(ctx context.Context) (err error) {
 	if s.admin, err = s.newSite(ctx, "admin-listen", s.cfg.AdminListen, admin); err != nil {
 		return errors.Join(err, s.api.Close())
 	}
-	s.logger.Info("listening", "address", s.api.Addr().String(), "admin", s.admin.Addr().String(), "tls", s.certificate != nil, "tokens", s.tokens != nil)
+	s.logger.Info("listening", "address", s.api.Addr().String(), "admin", s.admin.Addr().String(), "tls", s.encrypted(), "tokens", s.cfg.TokenFile != "")
 	for _, f := range s.files {
 		f.log(s.logger)
 	}
@@ -231,17 +230,13 @@ func (s *Service) newAPI(g *cached.Generator) (*httpapi.Server, *dashboard.Page,
 		IDsPerSecond: float64(alloc.MaxSequence()+1) / alloc.Layout().Unit.Seconds(),
 		Segments:     s.segments,
 		Leases:       s.leases.handler(),
+		Tokens:       func() httpapi.Tokens { return *s.tokens.Load() },
+		LeaseTokens:  func() httpapi.Tokens { return *s.leaseTokens.Load() },
 		Store:        httpapi.Store{Name: s.store.String(), Namespace: s.cfg.Namespace, ID: s.storeID, Local: local},
 	}
 	cfg.Collectors = []prometheus.Collector{newHorizonMetric(s.store, alloc)}
-	if s.certificate != nil {
-		cfg.Collectors = append(cfg.Collectors, expiry(s.certificate))
-	}
-	if s.tokens != nil {
-		cfg.Tokens = func() httpapi.Tokens { return *s.tokens.Load() }
-	}
-	if s.leaseTokens != nil {
-		cfg.LeaseTokens = func() httpapi.Tokens { return *s.leaseTokens.Load() }
+	if s.encrypted() {
+		cfg.Collectors = append(cfg.Collectors, expiry(&s.certificate))
 	}
 	api, err := httpapi.New(cfg)
 	if err != nil {
@@ -250,7 +245,7 @@ func (s *Service) newAPI(g *cached.Generator) (*httpapi.Server, *dashboard.Page,
 	host, _ := os.Hostname() // without a name, the page shows none
 	_, port, _ := net.SplitHostPort(s.api.Addr().String())
 	page := dashboard.New(dashboard.Config{
-		About: dashboard.About{Version: s.cfg.Version, Host: host, Namespace: s.cfg.Namespace, Tokens: s.tokens != nil, APIPort: port,
+		About: dashboard.About{Version: s.cfg.Version, Host: host, Namespace: s.cfg.Namespace, Tokens: s.cfg.TokenFile != "", APIPort: port,
 			Store: s.store.String(), Local: local},
 		Stats:      g.Stats,
 		API:        api,

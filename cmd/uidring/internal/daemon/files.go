@@ -35,9 +35,8 @@ type watchedFile struct {
 	looked      [][]byte // the contents at the last look
 }
 
-// newTokens returns the tokens of a file, which a setting names.
-func newTokens(setting, file string) (*watchedFile, *atomic.Pointer[httpapi.Tokens]) {
-	current := new(atomic.Pointer[httpapi.Tokens])
+// watchTokens puts the tokens of a file, which a setting names, into current.
+func watchTokens(setting, file string, current *atomic.Pointer[httpapi.Tokens]) *watchedFile {
 	return &watchedFile{name: setting, files: []string{file}, secret: file, use: func(contents [][]byte) (string, error) {
 		tokens, err := httpapi.ParseTokens(contents[0])
 		if err != nil {
@@ -45,13 +44,12 @@ func newTokens(setting, file string) (*watchedFile, *atomic.Pointer[httpapi.Toke
 		}
 		current.Store(&tokens)
 		return tokens.String(), nil
-	}}, current
+	}}
 }
 
-// newCertificate returns a certificate of two PEM files: the first has the certificate and its
-// chain, the second the key.
-func newCertificate(cert, key string) (*watchedFile, *atomic.Pointer[tls.Certificate]) {
-	current := new(atomic.Pointer[tls.Certificate])
+// watchCertificate puts the certificate of two PEM files into current: the first has the
+// certificate and its chain, the second the key.
+func watchCertificate(cert, key string, current *atomic.Pointer[tls.Certificate]) *watchedFile {
 	return &watchedFile{name: "certificate", files: []string{cert, key}, secret: key, use: func(contents [][]byte) (string, error) {
 		pair, err := tls.X509KeyPair(contents[0], contents[1])
 		if err != nil {
@@ -63,7 +61,7 @@ func newCertificate(cert, key string) (*watchedFile, *atomic.Pointer[tls.Certifi
 		}
 		current.Store(&pair)
 		return fmt.Sprintf("%s, until %s", pair.Leaf.Subject, end), nil
-	}}, current
+	}}
 }
 
 // load puts contents into use unless there is an error of read. It warns if other users of the host

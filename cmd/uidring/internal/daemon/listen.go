@@ -103,8 +103,8 @@ func (s *Service) newSite(ctx context.Context, setting, address string, connecti
 		close(n.closed)
 		return l.Close()
 	})
-	n.server = newHTTPServer(n, s.certificate != nil, s.logger)
-	if s.certificate != nil {
+	n.server = newHTTPServer(n, s.encrypted(), s.logger)
+	if s.encrypted() {
 		n.scheme = "https"
 		n.server.TLSConfig = &tls.Config{
 			MinVersion:     tls.VersionTLS12,
