@@ -1,0 +1,153 @@
+package client_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/uidring/uidring/client"
+	"github.com/uidring/uidring/internal/test/testkit"
+)
+
+var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
+
+// TestScripts runs the scripts in testdata, each paragraph in a bubble of synctest. A line behind >
+// is a command, and below it the script has its output:
+//
+//	> a well / frozen        the answers of server a to the next requests; the last one stays
+//	> client ab MaxAge=1h    makes a client of servers a and b, whose batches have 100 IDs
+//	> next 10s               an ID within a time, or the error
+//	> draw 150               so many IDs, as ranges
+//	> sleep 1m
+//	> asked a                the times of all requests to a, from the first on
+//
+// An answer is well, ids FIRST, a status with a body, frozen or refused. Headers follow as
+// NAME=VALUE, and "wait 50ms ;" stands before it. In an answer, + stands for a space. With -update,
+// the test writes the output into the scripts.
+func TestScripts(t *testing.T) {
+	testkit.Scripts(t, *update, func(t *testing.T, paragraph string) (got string) {
+		synctest.Test(t, func(t *testing.T) {
+			x := &script{t: t, net: &network{answer: make(answers)}}
+			got = x.Run(paragraph, x.do)
+		})
+		return got
+	})
+}
+
+// A script is under way.
+type script struct {
+	testkit.Script
+	t       *testing.T
+	net     *network
+	answers testkit.Answers
+	client  *client.Client
+}
+
+func (x *script) do(words testkit.Words) {
+	switch words[0] {
+	case "client":
+		cfg := client.Config{Batch: 100, Transport: x.net}
+		words.Set("MaxAge", &cfg.MaxAge)
+		for _, host := range words[1] {
+			cfg.Servers = append(cfg.Servers, "http://"+string(host))
+		}
+		c, err := client.New(cfg)
+		x.client = testkit.Close(x.t, c, err)
+		synctest.Wait()
+	case "next":
+		x.next(words.Duration(1))
+	case "draw":
+		x.draw(words.Number(1))
+	case "sleep":
+		time.Sleep(words.Duration(1))
+		synctest.Wait()
+	case "asked":
+		times := x.net.times(words[1])
+		for _, at := range times {
+			x.Print("  %v", at.Sub(times[0]))
+		}
+	case "many": // more streams than a client knows, and then the first one again
+		var list []string
+		for i := range 1001 {
+			list = append(list, fmt.Sprintf("ids 1 Uidring-Stream=0-%d /", i))
+		}
+		x.do(strings.Fields("a " + strings.Join(list, " ") + " ids 1 Uidring-Stream=0-0"))
+	default:
+		x.answers.Set(words[0], words[1:])
+		x.net.set(words[0], x.answer)
+	}
+}
+
+func (x *script) answer(r *http.Request) (answer *http.Response, err error) {
+	for _, command := range x.answers.Next(r.Host) {
+		switch command[0] {
+		case "wait":
+			time.Sleep(command.Duration(1))
+			continue
+		case "frozen":
+			return frozen(r)
+		case "refused":
+			return refused(r)
+		case "well":
+			answer, err = x.net.well(r)
+		case "ids":
+			first := command.Number(1)
+			answer = reply(200, fmt.Sprintf(`{"ranges":[{"first":"%d","count":40},{"first":"%d","count":60}]}`, first, first+40))
+		default:
+			answer = reply(int(command.Number(0)), strings.ReplaceAll(command.Arg(1), "+", " "))
+		}
+		for _, word := range command[1:] {
+			if name, value, ok := strings.Cut(word, "="); ok {
+				answer.Header.Add(name, strings.ReplaceAll(value, "+", " "))
+			}
+		}
+	}
+	return answer, err
+}
+
+// next prints an ID or an error. Clients begin with any of their servers: an error of b looks like
+// one of a, and the errors of several servers are sorted.
+func (x *script) next(within time.Duration) {
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(x.t.Context(), within)
+	defer cancel()
+	id, err := x.client.NextContext(ctx)
+	if err == nil {
+		x.Print("  %d after %v", id, time.Since(began))
+		return
+	}
+	lines := strings.Split(strings.ReplaceAll(err.Error(), "http://b", "http://a"), "; ")
+	slices.Sort(lines[1:])
+	x.Print("  after %v %T", time.Since(began), err)
+	for _, line := range lines {
+		line, _, _ = strings.Cut(line, " json: ") // whose words change
+		x.Print("  %s", line)
+	}
+	if p, ok := err.(*client.ProblemError); ok && p.Type != "" {
+		x.Print("  %s", p.Type)
+	}
+}
+
+// draw prints the ranges of n IDs, and equal ranges once.
+func (x *script) draw(n int64) {
+	ctx, cancel := context.WithTimeout(x.t.Context(), time.Minute)
+	defer cancel()
+	ids := make([]int64, n)
+	_, err := x.client.FillContext(ctx, ids)
+	testkit.Must(x.t, err)
+	var ranges []string
+	first := ids[0]
+	for i, id := range ids {
+		if i+1 == len(ids) || ids[i+1] != id+1 {
+			ranges = append(ranges, fmt.Sprintf("%d-%d", first, id))
+			first = ids[min(i+1, len(ids)-1)]
+		}
+	}
+	x.Events(ranges)
+}
