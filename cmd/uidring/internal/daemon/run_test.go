@@ -184,24 +184,6 @@ func TestRunIsNotReadyDuringAQuarantine(t *testing.T) {
 	r.end(t)
 }
 
-func TestRunRefusesToStart(t *testing.T) {
-	cfg, log := testConfig(t)
-	taken := ready(t, cfg, log).address
-	for want, set := range map[string]func(*Config){
-		"^listen " + taken + ": ":       func(c *Config) { c.Listen = taken },
-		"^admin-listen " + taken + ": ": func(c *Config) { c.AdminListen = taken },
-		`: the store has Layout .*, DatacenterID 0, .* here it is .*, DatacenterID 3, .*\(settings: layout, epoch, datacenter, first-worker-id\)`: func(c *Config) { c.Generator.DatacenterID = 3 },
-	} {
-		cfg := cfg
-		set(&cfg)
-		s, err := New(cfg)
-		testkit.Must(t, err)
-		if err := s.Run(t.Context()); err == nil || !regexp.MustCompile(want).MatchString(err.Error()) {
-			t.Errorf("Run: %v, want %s", err, want)
-		}
-	}
-}
-
 // A burst of silent connections, more than either listener has places, ends with the time limit for
 // a header. Few open files lower max-connections.
 func TestBurstOfSilentConnectionsIsOutlasted(t *testing.T) {
