@@ -3,7 +3,6 @@ package httpapi
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -118,15 +117,6 @@ func parameters(r *http.Request, known ...string) (url.Values, *problem) {
 type issuer interface {
 	Reserve(n int) (first int64, got int, err error)
 	ReserveContext(ctx context.Context, n int) (first int64, got int, err error)
-}
-
-// nameStreams sets the header Uidring-Stream. Of a segment, each process has ranges of its own.
-func (s *Server) nameStreams() {
-	s.supply.stream = s.worker
-	process := []string{rand.Text()}
-	for _, each := range s.segments {
-		each.stream = func(int64) []string { return process }
-	}
 }
 
 // worker returns the header Uidring-Stream of an ID of the generator. The fence of a worker ID

@@ -11,6 +11,7 @@
 package httpapi
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -144,8 +145,10 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Rate > 0 {
 		s.batch = min(s.batch, cfg.Burst)
 	}
+	s.supply.stream = s.worker
+	process := []string{rand.Text()} // each process has ranges of its own
 	for _, each := range cfg.Segments.All() {
-		s.segments[each.Name()] = &supply{issuer: each, empty: noRange, pace: new(pace)}
+		s.segments[each.Name()] = &supply{issuer: each, empty: noRange, pace: new(pace), stream: func(int64) []string { return process }}
 	}
 	var err error
 	if s.metrics, err = newMetrics(cfg); err != nil {
@@ -153,7 +156,6 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.clients = newClients(cfg.Tokens, cfg.Rate, cfg.Burst, s.metrics.tokenIDs)
 	s.lessees = newClients(cfg.LeaseTokens, 0, 0, nil)
-	s.nameStreams()
 	s.newRoutes()
 	return s, nil
 }
