@@ -56,15 +56,7 @@ func (f *feed) read() {
 	for _, s := range f.cfg.Segments.All() {
 		r.segments = append(r.segments, s.Stats())
 	}
-	values := newStats(r)
-	// After a pause without readings, the rates would be means over the pause, and look like the
-	// present rates.
-	if f.last != nil && r.at.Sub(f.last.at) < 3*interval {
-		f.rates(values, r)
-	}
-	for _, s := range r.segments {
-		values.Segments = append(values.Segments, segmentStats{s.Name, s.Last, s.Remaining, s.Step, failure(s) != nil})
-	}
+	values := newStats(r, f.last)
 	values.Verdict = judge(f.situation(r))
 	if values.Verdict.Title != notIssuing {
 		f.dry = time.Time{}
@@ -76,16 +68,6 @@ func (f *feed) read() {
 	}
 	r.event = event("stats", values)
 	f.last = r
-}
-
-// rates sets the values that need an earlier reading.
-func (f *feed) rates(s *stats, r *reading) {
-	took := r.at.Sub(f.last.at).Seconds()
-	perSecond := func(n int64) number { return number(math.Round(float64(n)/took*10) / 10) }
-	s.Rate = perSecond(r.stats.Issued - f.last.stats.Issued)
-	s.Requests = perSecond(r.answered - f.last.answered)
-	s.Refused = perSecond(r.refused - f.last.refused)
-	s.Failed = perSecond(r.failed - f.last.failed)
 }
 
 // situation compares a reading with the readings before it.
@@ -154,24 +136,28 @@ func failure(s segments.Stats) error {
 	return s.Sources[0].Err
 }
 
-// newStats returns the values of one reading. Rates need an earlier reading.
-func newStats(r *reading) *stats {
+// newStats returns the values of a reading. Rates need a last reading. After a pause without
+// readings, they would be means over the pause, and look like the present rates.
+func newStats(r, last *reading) *stats {
 	s := r.stats
 	values := &stats{
 		Time: seconds(r.at), Rate: none(), Fill: number(100 * float64(s.Remaining) / float64(s.Capacity)), Ahead: number(s.Ahead.Seconds()),
-		WindowLasts: none(), Requests: none(), Refused: none(), Failed: none(),
-		WorkerID:     s.WorkerID,
-		DatacenterID: s.DatacenterID,
-		Guarantee:    s.Guarantee.String(),
-		Window:       none(),
-		Capacity:     s.Capacity,
-		Remaining:    s.Remaining,
-		Issued:       s.Issued,
-		Retired:      s.Retired,
-		LastDelta:    s.LastDelta,
+		WindowLasts: none(), Requests: none(), Refused: none(), Failed: none(), Window: none(),
+		WorkerID: s.WorkerID, DatacenterID: s.DatacenterID, Guarantee: s.Guarantee.String(), LastDelta: s.LastDelta,
+		Capacity: s.Capacity, Remaining: s.Remaining, Issued: s.Issued, Retired: s.Retired,
+	}
+	if last != nil && r.at.Sub(last.at) < 3*interval {
+		perSecond := func(n int64) number { return number(math.Round(float64(n)/r.at.Sub(last.at).Seconds()*10) / 10) }
+		values.Rate = perSecond(s.Issued - last.stats.Issued)
+		values.Requests = perSecond(r.answered - last.answered)
+		values.Refused = perSecond(r.refused - last.refused)
+		values.Failed = perSecond(r.failed - last.failed)
 	}
 	if s.LastGranted != assigner.Unlimited {
 		values.Window, values.WindowLasts = number(s.Window.Seconds()), number(s.WindowLasts.Seconds())
+	}
+	for _, each := range r.segments {
+		values.Segments = append(values.Segments, segmentStats{each.Name, each.Last, each.Remaining, each.Step, failure(each) != nil})
 	}
 	return values
 }
