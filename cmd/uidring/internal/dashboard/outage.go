@@ -58,8 +58,7 @@ func (c *StoreCalls) outage() outage {
 // texts are the title and the detail of a verdict.
 func (o outage) texts(store string) (title, detail string) {
 	since := o.since.UTC().Format(time.TimeOnly) + " UTC: " + cause(o.err) + "."
-	switch {
-	case silence(o.err) != "":
+	if silence(o.err) != "" {
 		return "Store unreachable", fmt.Sprintf("Store %s has not answered since %s Bring it back. Do not restart servers: a start needs the store.", store, since)
 	}
 	return "Store fails", fmt.Sprintf("Store %s has refused calls since %s Correct that; the server then goes on by itself.", store, since)
