@@ -290,7 +290,7 @@ func (d *driver) outlastsLiars(server string) {
 
 // refusesRepeats draws the first answer of a server from a proxy that repeats it, and no ID twice.
 func (d *driver) refusesRepeats(server string) {
-	proxy, kept := newProxy(d.t, server), httptest.NewRecorder()
+	proxy, kept := newProxy(server), httptest.NewRecorder()
 	var first sync.Once
 	repeater := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		first.Do(func() { proxy.ServeHTTP(kept, r) })
@@ -401,30 +401,29 @@ func newLiars(t *testing.T) *liars {
 	return l
 }
 
-// A relay passes requests on to its servers by turns, and counts them.
+// A relay counts the requests that it passes on to its servers.
 type relay struct {
 	url      string
 	requests atomic.Int64
 }
 
-func newProxy(t *testing.T, server string) http.Handler {
-	target, err := url.Parse(server)
-	testkit.Must(t, err)
-	return &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target) }, ErrorLog: log.New(io.Discard, "", 0)}
+// newProxy passes requests on to servers by turns.
+func newProxy(servers ...string) http.Handler {
+	var turn atomic.Int64
+	return &httputil.ReverseProxy{ErrorLog: log.New(io.Discard, "", 0), Rewrite: func(p *httputil.ProxyRequest) {
+		target, _ := url.Parse(servers[turn.Add(1)%int64(len(servers))]) // of a server that was started
+		p.SetURL(target)
+	}}
 }
 
 func newRelay(t *testing.T, servers ...string) *relay {
-	var proxies []http.Handler
-	for _, server := range servers {
-		proxies = append(proxies, newProxy(t, server))
-	}
-	r := new(relay)
+	r, proxy := new(relay), newProxy(servers...)
 	listener := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
-		n := r.requests.Add(1)
+		r.requests.Add(1)
 		if request.Method != http.MethodPost {
 			t.Errorf("a client sent %s, which a cache may answer", request.Method)
 		}
-		proxies[n%int64(len(proxies))].ServeHTTP(w, request)
+		proxy.ServeHTTP(w, request)
 	}))
 	t.Cleanup(listener.Close)
 	r.url = listener.URL
