@@ -27,15 +27,9 @@ func (k knownStore) exists() bool {
 
 // isAt reports whether path leads to the file of the store.
 func (k knownStore) isAt(path string) bool {
-	if k.Path == path {
-		return true
-	}
-	mine, err := os.Stat(k.Path)
-	if err != nil {
-		return false
-	}
-	other, err := os.Stat(path)
-	return err == nil && os.SameFile(mine, other)
+	mine, _ := os.Stat(k.Path) // nil is no file
+	other, _ := os.Stat(path)
+	return k.Path == path || os.SameFile(mine, other)
 }
 
 // readKnown returns the store of a namespace that a folder has a note of, or the zero knownStore.
