@@ -30,14 +30,16 @@ type source struct {
 // goTool runs go on the module by itself: the workspace raises the versions of its dependencies.
 func goTool(ctx context.Context, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, "go", args...)
-	c.Env = append(os.Environ(), "GOWORK=off")
+	c.Env = withoutWorkspace()
 	c.WaitDelay = 10 * time.Second
 	return c
 }
 
+func withoutWorkspace() []string { return append(os.Environ(), "GOWORK=off") }
+
 // read finds the mutants of the package.
 func (t target) read(ctx context.Context, tmp string) (*source, error) {
-	p, err := load(ctx, t.dir)
+	p, err := load(ctx, t.dir, "./"+t.dir)
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,7 @@ type body struct {
 // A file is a Go file with its functions.
 type file struct {
 	name, src string
+	dir       string // of the package, for the names of mutants
 	pkg       *pkg
 	tree      *ast.File
 	bodies    []body
@@ -47,7 +48,7 @@ type file struct {
 func (f *file) findMutants() {
 	for _, d := range f.tree.Decls {
 		if d, ok := d.(*ast.FuncDecl); ok && d.Body != nil {
-			f.function = f.pkg.name + " " + f.nameOf(d) + ": "
+			f.function = f.dir + " " + f.nameOf(d) + ": "
 			f.bodies = append(f.bodies, body{start: f.offset(d.Body.Lbrace) + 1, end: f.offset(d.Body.Rbrace)})
 			ast.Inspect(d.Body, f.visit)
 		}
@@ -117,7 +118,7 @@ func (f *file) fails(e ast.Expr) bool {
 		return name.Name == "false"
 	}
 	call, ok := e.(*ast.CallExpr)
-	return ok && silent(call) || types.AssignableTo(f.pkg.info.TypeOf(e), types.Universe.Lookup("error").Type())
+	return ok && silent(call) || types.AssignableTo(f.pkg.TypesInfo.TypeOf(e), types.Universe.Lookup("error").Type())
 }
 
 func constant(e ast.Expr) bool {
@@ -256,9 +257,9 @@ func method(s ast.Stmt) string {
 	return ""
 }
 
-func (f *file) line(p token.Pos) int { return f.pkg.fset.Position(p).Line }
+func (f *file) line(p token.Pos) int { return f.pkg.Fset.Position(p).Line }
 
-func (f *file) offset(p token.Pos) int { return f.pkg.fset.Position(p).Offset }
+func (f *file) offset(p token.Pos) int { return f.pkg.Fset.Position(p).Offset }
 
 func (f *file) text(n ast.Node) string { return f.src[f.offset(n.Pos()):f.offset(n.End())] }
 

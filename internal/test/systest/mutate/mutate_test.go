@@ -1,8 +1,8 @@
 package main
 
 import (
-	"go/importer"
-	"go/token"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +13,7 @@ import (
 )
 
 func TestFindHasTheMutantsOfEachStatement(t *testing.T) {
-	for body, want := range map[string][]string{
+	cases := map[string][]string{
 		"if a < b { return }":     {"false a < b", "true a < b", "operator a < b"},
 		"for a == b && c {}":      {"false a == b && c", "operand a == b && c", "operand a == b && c", "operator a == b"},
 		"switch { case ok: }":     {"false ok", "true ok"},
@@ -36,16 +36,18 @@ func TestFindHasTheMutantsOfEachStatement(t *testing.T) {
 		"go r.loop()":             {"remove go r.loop()", "argument r.loop()"},
 		"ch <- x":                 {"remove ch <- x"},
 		"r.mu.Lock()\ndefer r.mu.Unlock()\nx := y": {"remove r.mu.Lock() and Unlock", "argument r.mu.Lock()", "argument r.mu.Unlock()"},
-	} {
-		p, _ := findIn(t, "var err error\n\nfunc (r *T[K]) f() {\n"+body+"\n}\n") // the names are not declared
+	}
+	bodies := slices.Sorted(maps.Keys(cases))
+	p, _ := findIn(t, "var err error\n"+methods("T[K]", bodies)) // the names are not declared
+	for i, body := range bodies {
 		var got []string
-		for _, m := range p.files[0].bodies[0].mutants {
-			change, _, _ := strings.Cut(strings.TrimPrefix(m.String(), "pkg T.f: "), " -> ")
+		for _, m := range p.files[0].bodies[i].mutants {
+			change, _, _ := strings.Cut(strings.TrimPrefix(m.String(), fmt.Sprintf("pkg T.f%d: ", i)), " -> ")
 			change, _, _ = strings.Cut(change, " | ")
 			got = append(got, change)
 		}
 		slices.Sort(got)
-		slices.Sort(want)
+		want := slices.Sorted(slices.Values(cases[body]))
 		if !slices.Equal(got, want) {
 			t.Errorf("%s:\n%q, want\n%q", body, got, want)
 		}
@@ -56,9 +58,15 @@ func TestFindHasTheMutantsOfEachStatement(t *testing.T) {
 func findIn(t *testing.T, code string) (*pkg, error) {
 	name := filepath.Join(t.TempDir(), "a.go")
 	testkit.Must(t, os.WriteFile(name, []byte("package pkg\n\n"+code), 0o600))
-	p := &pkg{name: "pkg", fset: token.NewFileSet()}
-	p.files = []*file{{pkg: p, name: name}}
-	return p, p.find(importer.Default())
+	return load(t.Context(), "pkg", name)
+}
+
+// methods returns a method of a type for each body, whose statements may be parted by "; ".
+func methods(of string, bodies []string) (code string) {
+	for i, body := range bodies {
+		code += fmt.Sprintf("func (r *%s) f%d() {\n%s\n}\n", of, i, strings.ReplaceAll(body, "; ", "\n"))
+	}
+	return code
 }
 
 // declared is for the bodies of TestSwapsWhereTheOrderCanMatter.
@@ -78,7 +86,7 @@ func plain(n int) int { return n }
 
 // Statements are swapped if the outside sees both, or one uses a variable that the other writes.
 func TestSwapsWhereTheOrderCanMatter(t *testing.T) {
-	for body, want := range map[string]bool{
+	cases := map[string]bool{
 		"r.a.Store(1); r.b.Store(2)":                 true,
 		"r.n = 1; r.m = 2":                           false,
 		"r.n = plain(1); r.m = r.sum()":              true, // sum uses all fields
@@ -99,13 +107,16 @@ func TestSwapsWhereTheOrderCanMatter(t *testing.T) {
 		"r.a.Store(1); r.mu.Lock()":                  false, // moves into the lock
 		"r.mu.Unlock(); r.a.Store(1)":                false,
 		"r.mu.Lock(); r.mu.Unlock()":                 false,
-	} {
-		p, err := findIn(t, declared+"func (r *all) f() {\n"+strings.ReplaceAll(body, "; ", "\n")+"\n}\n")
-		testkit.Must(t, err)
-		mutants := p.files[0].bodies[len(p.files[0].bodies)-1].mutants
-		swapped := slices.ContainsFunc(mutants, func(m *mutant) bool { return m.kind == "pkg all.f: swap" })
-		if swapped != want {
-			t.Errorf("%s: swapped %v, want %v", body, swapped, want)
+	}
+	bodies := slices.Sorted(maps.Keys(cases))
+	p, err := findIn(t, declared+methods("all", bodies))
+	testkit.Must(t, err)
+	found := p.files[0].bodies
+	for i, body := range bodies {
+		mutants := found[len(found)-len(bodies)+i].mutants
+		swapped := slices.ContainsFunc(mutants, func(m *mutant) bool { return strings.HasSuffix(m.kind, ": swap") })
+		if swapped != cases[body] {
+			t.Errorf("%s: swapped %v, want %v", body, swapped, cases[body])
 		}
 	}
 }
@@ -151,7 +162,7 @@ func TestReasonsExplainTheMutantsOfTheirLines(t *testing.T) {
 func TestReasonsInTheCodeHaveMutants(t *testing.T) {
 	t.Chdir("../../../..")
 	for _, target := range targets {
-		p, err := load(t.Context(), target.dir)
+		p, err := load(t.Context(), target.dir, "./"+target.dir)
 		testkit.Must(t, err)
 		for _, f := range p.files {
 			for _, r := range f.reasons {

@@ -6,6 +6,8 @@ import (
 	"go/types"
 	"slices"
 	"strings"
+
+	"golang.org/x/tools/go/types/typeutil"
 )
 
 // ordered reports whether the order of two neighboring statements can matter: one uses a variable
@@ -40,8 +42,8 @@ func (f *file) uses(s, writer ast.Stmt) (found bool) {
 	for _, name := range f.written(writer) {
 		ast.Inspect(s, func(n ast.Node) bool {
 			e, ok := n.(ast.Expr)
-			if selector, selected := e.(*ast.SelectorExpr); selected && f.pkg.info.Selections[selector] != nil {
-				if f.pkg.info.Selections[selector].Kind() != types.FieldVal {
+			if selector, selected := e.(*ast.SelectorExpr); selected && f.pkg.TypesInfo.Selections[selector] != nil {
+				if f.pkg.TypesInfo.Selections[selector].Kind() != types.FieldVal {
 					return true
 				}
 			} else if _, ok = e.(*ast.Ident); !ok {
@@ -96,15 +98,7 @@ var clocks = []string{"Now", "Since", "Until"}
 // calls is meets for a call itself: it closes a channel, or the func is a value, or its body meets
 // the world outside, or it belongs to another package and gets something shared.
 func (p *pkg) calls(n *ast.CallExpr) bool {
-	fun := ast.Unparen(n.Fun)
-	if index, ok := fun.(*ast.IndexExpr); ok {
-		fun = index.X
-	}
-	if selector, ok := fun.(*ast.SelectorExpr); ok {
-		fun = selector.Sel
-	}
-	name, _ := fun.(*ast.Ident)
-	switch callee := p.info.Uses[name].(type) {
+	switch callee := typeutil.Callee(p.TypesInfo, n).(type) {
 	case *types.Builtin:
 		return callee.Name() == "close"
 	case *types.Func:
@@ -122,7 +116,7 @@ func (p *pkg) calls(n *ast.CallExpr) bool {
 		}
 		return slices.ContainsFunc(params, func(v *types.Var) bool { return shared(v.Type(), nil) })
 	}
-	return !p.info.Types[n.Fun].IsType()
+	return !p.TypesInfo.Types[n.Fun].IsType()
 }
 
 // bodyMeets is meets for the body of a func of the package.
