@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"go/ast"
 	"slices"
 	"strings"
 )
@@ -14,28 +15,24 @@ type reason struct {
 	mutants  []*mutant
 }
 
-// directive begins a reason.
-const directive = "//mutate:"
-
 // findReasons finds the reasons of the file, and tells its mutants.
 func (f *file) findReasons() error {
 	lines := strings.Split(f.src, "\n")
 	for _, group := range f.tree.Comments {
 		for _, c := range group.List {
-			list, ok := strings.CutPrefix(c.Text, directive)
-			if !ok {
+			d, ok := ast.ParseDirective(c.Pos(), c.Text)
+			if !ok || d.Tool != "mutate" {
 				continue
 			}
 			line := f.line(c.Pos())
 			place := fmt.Sprintf("%s:%d", f.name, line)
-			operators, text, _ := strings.Cut(list, " ")
-			if text == "" {
+			if d.Args == "" {
 				return fmt.Errorf("%s: no reason: %s", place, c.Text)
 			}
 			for strings.HasPrefix(strings.TrimSpace(lines[line-1]), "//") {
 				line++ // a comment on a line of its own belongs to the code below
 			}
-			for operator := range strings.SplitSeq(operators, ",") {
+			for operator := range strings.SplitSeq(d.Name, ",") {
 				f.explain(&reason{place: place, operator: operator, line: line})
 			}
 		}
