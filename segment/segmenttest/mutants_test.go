@@ -2,70 +2,59 @@ package segmenttest_test
 
 import (
 	"context"
-	"errors"
-	"math"
 	"os"
 	"os/exec"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
+	"github.com/uidring/uidring/assigner/kvassigner"
+	"github.com/uidring/uidring/internal/test/memkv"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
 )
 
-// A memory is a store in memory. Each mutant has one fault.
-type memory struct {
-	mutant string
-
-	mu   sync.Mutex
-	next map[string]int64
+// newSource returns a source in memory. Each mutant has one fault.
+func newSource(mutant string) segment.Source {
+	kv := &memkv.KV{Server: new(memkv.Server)}
+	if mutant == overwrites {
+		return kvassigner.SegmentSource(blind{kv}, kvassigner.SegmentConfig{})
+	}
+	return kvassigner.SegmentSource(kv, kvassigner.SegmentConfig{})
 }
 
-func newMemory(mutant string) *memory { return &memory{mutant: mutant, next: make(map[string]int64)} }
+// A blind store writes a key without regard to the revision that its caller has read.
+type blind struct{ *memkv.KV }
 
-func (m *memory) Advance(ctx context.Context, name string, n int64) (segment.Range, error) {
-	if ctx.Err() != nil {
-		return segment.Range{}, ctx.Err()
+func (b blind) Put(ctx context.Context, key string, value []byte, _ string) (bool, error) {
+	runtime.Gosched()
+	_, revision, err := b.Get(ctx, key)
+	if err != nil {
+		return false, err
 	}
-	if n < 1 || name == "" || len(name) > 64 {
-		return segment.Range{}, errors.New("bad argument")
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	next := max(m.next[name], 1)
-	if n > math.MaxInt64-next {
-		return segment.Range{}, segment.ErrExhausted
-	}
-	if m.mutant == "read and write" {
-		m.mu.Unlock()
-		runtime.Gosched()
-		m.mu.Lock()
-	}
-	last := next + n - 1
-	m.next[name] = last + 1
-	return segment.Range{First: next, Last: last, Increment: 1}, nil
+	return b.KV.Put(ctx, key, value, revision)
 }
 
 const (
-	mutantEnv = "UIDRING_SEGMENTTEST_MUTANT"
-	forgets   = "forgets commits"
+	mutantEnv  = "UIDRING_SEGMENTTEST_MUTANT"
+	overwrites = "read and write"
+	forgets    = "forgets commits"
 )
 
 // The store of each child process begins anew.
 func TestMain(m *testing.M) {
-	segmenttest.Child(func(string) (segment.Source, error) { return newMemory(""), nil })
+	segmenttest.Child(func(string) (segment.Source, error) { return newSource(""), nil })
 	m.Run()
 }
 
 // TestMutant runs the suite for the mutant of the environment, or for the store without a fault.
 func TestMutant(t *testing.T) {
-	m := newMemory(os.Getenv(mutantEnv))
-	f := segmenttest.Fixture{Open: func(*testing.T) segment.Source { return m }}
+	mutant := os.Getenv(mutantEnv)
+	source := newSource(mutant)
+	f := segmenttest.Fixture{Open: func(*testing.T) segment.Source { return source }}
 	segmenttest.Run(t, f)
-	if m.mutant == forgets {
+	if mutant == forgets {
 		t.Run("Kills", func(t *testing.T) { segmenttest.Kills(t, f, "", nil, nil) })
 	}
 }
@@ -75,8 +64,8 @@ func TestSuiteCatchesMutants(t *testing.T) {
 	program, err := os.Executable()
 	testkit.Must(t, err)
 	for mutant, want := range map[string]string{
-		"read and write": "RangesOfConcurrentCallsAreDisjoint",
-		forgets:          "Kills",
+		overwrites: "RangesOfConcurrentCallsAreDisjoint",
+		forgets:    "Kills",
 	} {
 		t.Run(mutant, func(t *testing.T) {
 			t.Parallel()
