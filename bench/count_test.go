@@ -8,6 +8,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/testgen"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // newCount returns a count of a generator with worker ID 500, and a func that composes IDs.
@@ -18,9 +19,7 @@ func newCount(t *testing.T) (c *count, id func(worker, delta, sequence int64) in
 	c = &count{layout: alloc.Layout(), gen: g, goroutines: 4, target: 300_000}
 	return c, func(worker, delta, sequence int64) int64 {
 		id, err := alloc.Allocate(delta, 0, worker, sequence)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		return id
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/bench/internal/contestants"
 	"github.com/uidring/uidring/bench/internal/load"
 	"github.com/uidring/uidring/bench/internal/report"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // committed is the folder of the report in this repository.
@@ -63,9 +64,7 @@ func TestReadmesShowTheRatesOfTheReport(t *testing.T) {
 func readFile(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return string(text)
 }
 

@@ -13,6 +13,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/uidringtest"
 )
 
@@ -42,33 +43,27 @@ var _ bun.BeforeAppendModelHook = (*Parcel)(nil)
 
 func TestBun(t *testing.T) {
 	plain, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "bun.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	db := bun.NewDB(plain, sqlitedialect.New())
 	defer db.Close()
 	ctx := context.WithValue(t.Context(), idsKey{}, uidringtest.New(1000, 1).NextContext)
-	if _, err := db.NewCreateTable().Model((*Parcel)(nil)).Exec(ctx); err != nil {
-		t.Fatal(err)
+	_, err = db.NewCreateTable().Model((*Parcel)(nil)).Exec(ctx)
+	testkit.Must(t, err)
+	insert := func(ctx context.Context, rows any) error {
+		_, err := db.NewInsert().Model(rows).Exec(ctx)
+		return err
 	}
 	first := Parcel{}
-	if _, err := db.NewInsert().Model(&first).Exec(ctx); err != nil {
-		t.Fatal(err)
-	}
-	several := []*Parcel{{Contains: &first.ID}, {}}
-	if _, err := db.NewInsert().Model(&several).Exec(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.NewInsert().Model(new(Parcel)).Exec(t.Context()); err == nil {
+	testkit.Must(t, insert(ctx, &first))
+	testkit.Must(t, insert(ctx, &[]*Parcel{{Contains: &first.ID}, {}}))
+	if insert(t.Context(), new(Parcel)) == nil {
 		t.Error("a row was inserted without a generator")
 	}
 	if _, err := db.ExecContext(ctx, "INSERT INTO parcels (contains) VALUES (NULL)"); err == nil {
 		t.Error("the database gave an ID to a row without one")
 	}
 	var read []Parcel
-	if err := db.NewSelect().Model(&read).Order("id").Scan(ctx); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, db.NewSelect().Model(&read).Order("id").Scan(ctx))
 	var ids []uidring.ID
 	for _, p := range read {
 		ids = append(ids, p.ID)

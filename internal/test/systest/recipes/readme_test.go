@@ -109,9 +109,7 @@ func printsAnID(t *testing.T, source string) int64 {
 func build(ctx context.Context, t *testing.T, source string) *exec.Cmd {
 	dir := testserver.DiskFolder(t)
 	file := filepath.Join(dir, "main.go")
-	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.WriteFile(file, []byte(source), 0o600))
 	program := filepath.Join(dir, "program")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, file).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s\n%s", err, out, source)
@@ -140,14 +138,10 @@ func TestRecipesAreOnThePage(t *testing.T) {
 	}
 	var code strings.Builder
 	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	for _, file := range append(files, "service/main.go") {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		code.Write(text)
 	}
 	for _, part := range []string{"A service", "net/http, sqlx, JSON, NULL", "GORM", "bun"} {

@@ -56,9 +56,7 @@ func TestServiceProgram(t *testing.T) {
 	cmd.Env = append(os.Environ(), "DATABASE="+testserver.MySQL(t).DSN(), "LISTEN="+addr)
 	cmd.Stderr = os.Stderr
 	service, err := process.Start(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	t.Cleanup(service.Kill)
 	testkit.Until(t, "an ID", func() bool {
 		response, err := http.Post("http://"+addr+"/orders", "", nil)
@@ -70,9 +68,7 @@ func TestServiceProgram(t *testing.T) {
 		n, _ := response.Body.Read(body)
 		return regexp.MustCompile(`^\d{15,19}\n$`).Match(body[:n])
 	})
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, cmd.Process.Signal(syscall.SIGTERM))
 	if err := service.Wait(); err != nil {
 		t.Errorf("the service ended with %v, want no error", err)
 	}
