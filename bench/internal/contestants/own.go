@@ -6,6 +6,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/test/gauge"
 	"github.com/uidring/uidring/segment"
 )
@@ -29,8 +30,8 @@ func ownGenerators() []Contestant {
 		{Name: LaneNext, Order: perLane, Crowd: true, Note: "a lane per goroutine", Open: Started(gauge.Cached, gauge.LaneNext)},
 		{Name: Fill, Order: increasing, Crowd: true, Open: Started(gauge.Cached, gauge.Fill[*cached.Generator])},
 		{Name: "Reserve of 256", Order: increasing, Crowd: true, Note: "the numbers are not written out", Open: Started(gauge.Cached, gauge.Reserve)},
-		{Name: Defaultgen, Order: increasing, Ahead: aheadNone, Note: unit, Open: openWide},
-		{Name: "defaultgen, 12 sequence bits", Order: increasing, Ahead: aheadNone, Note: unit, PerSecond: 4_096_000, Open: openDefaultgen(bitsalloc.Snowflake())},
+		{Name: Defaultgen, Order: increasing, Ahead: aheadNone, Note: unit, Open: Started(startWide, gauge.DefaultgenNext)},
+		{Name: "defaultgen, 12 sequence bits", Order: increasing, Ahead: aheadNone, Note: unit, PerSecond: 4_096_000, Open: openNarrow},
 		{Name: "defaultgen, default layout", Order: increasing, Ahead: aheadNone, Note: "unit 1 s, 13 sequence bits", PerSecond: 8_192, Rate: byLayout("uidring defaultgen")},
 	}
 	for i := range list {
@@ -52,21 +53,12 @@ func perSecond(l bitsalloc.Layout) int64 { return 1 << l.SequenceBits * int64(ti
 
 func openSegment(ctx context.Context, _ int64) (*segment.Generator, error) { return gauge.Segment(ctx) }
 
-func openWide(ctx context.Context, worker int64) (gauge.Source, error) {
-	g, err := gauge.Defaultgen(ctx, gauge.Wide(), worker)
-	if err != nil {
-		return gauge.Source{}, err
-	}
-	return gauge.DefaultgenNext(g), nil
+func startWide(ctx context.Context, worker int64) (*defaultgen.Generator, error) {
+	return gauge.Defaultgen(ctx, gauge.Wide(), worker)
 }
 
-// openDefaultgen is for layouts whose IDs run out: the laps wait for the next unit.
-func openDefaultgen(layout bitsalloc.Layout) func(context.Context, int64) (gauge.Source, error) {
-	return func(ctx context.Context, worker int64) (gauge.Source, error) {
-		g, err := gauge.Defaultgen(ctx, layout, worker)
-		if err != nil {
-			return gauge.Source{}, err
-		}
-		return gauge.NextContext(ctx, g), nil
-	}
+// openNarrow has a layout whose IDs run out: the laps wait for the next unit.
+func openNarrow(ctx context.Context, worker int64) (gauge.Source, error) {
+	g, err := gauge.Defaultgen(ctx, bitsalloc.Snowflake(), worker)
+	return gauge.NextContext(ctx, g), err
 }
