@@ -72,7 +72,7 @@ func write(t *testing.T, file, text string) {
 // allow makes a token the only one of the user ids.
 func (k *kubernetes) allow(t *testing.T, token string) {
 	t.Helper()
-	write(t, filepath.Join(k.folder, "tokens"), "admin admin\nstranger-1 stranger\n"+token+" ids\n")
+	write(t, filepath.Join(k.folder, "tokens"), "admin,admin,1,system:masters\nstranger-1,stranger,2\n"+token+",ids,3\n")
 }
 
 // give puts a token into the service account, with the line feed that an editor adds.

@@ -17,16 +17,16 @@ const adminToken = "admin"
 
 // Kubernetes starts a Kubernetes API server with Lease objects, over an etcd. It builds the server,
 // which takes minutes the first time. The folder has the server's certificate, in the file
-// certificate/apiserver.crt, and the file tokens: each line is a token and a user. The token admin
-// belongs to the user admin, who has all rights; the user ids has the rights of the Role in a
-// manifest, in the namespace ids.
+// certificate/apiserver.crt, and the file tokens: each line is a token, a user, its number and its
+// group. The token admin is in the group system:masters, which has all rights; the user ids has the
+// rights of the Role in a manifest, in the namespace ids.
 func Kubernetes(t testing.TB, etcd *Server, folder, role string) *Server {
 	t.Helper()
 	return start(t, kind{
 		name:     "Kubernetes",
 		programs: []string{KubernetesProgram(t)},
 		prepare: func(*Server) error {
-			return os.WriteFile(filepath.Join(folder, "tokens"), []byte(adminToken+" admin\n"), 0o600)
+			return os.WriteFile(filepath.Join(folder, "tokens"), []byte(adminToken+",admin,1,system:masters\n"), 0o600)
 		},
 		command: func(s *Server) []string {
 			return []string{"-etcd", etcd.DSN(), "-listen", s.addr, "-folder", folder, "-role", role}

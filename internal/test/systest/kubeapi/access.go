@@ -5,37 +5,25 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
-	"strings"
 
 	rbac "k8s.io/api/rbac/v1"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
+	"k8s.io/apiserver/pkg/authentication/token/tokenfile"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
-// tokens accepts the tokens in a file, which it reads for each request. A line has a token and a
-// user; the user admin may do everything.
+// tokens accepts the tokens in a file of Kubernetes, which it reads for each request. A user in the
+// group system:masters may do everything.
 func tokens(file string) authenticator.Request {
-	return bearertoken.New(authenticator.TokenFunc(func(_ context.Context, token string) (*authenticator.Response, bool, error) {
-		text, err := os.ReadFile(file)
+	return bearertoken.New(authenticator.TokenFunc(func(ctx context.Context, token string) (*authenticator.Response, bool, error) {
+		known, err := tokenfile.NewCSV(file)
 		if err != nil {
 			return nil, false, err
 		}
-		for line := range strings.Lines(string(text)) {
-			known, name, _ := strings.Cut(strings.TrimSpace(line), " ")
-			if known != token {
-				continue
-			}
-			info := &user.DefaultInfo{Name: name}
-			if name == "admin" {
-				info.Groups = []string{user.SystemPrivilegedGroup}
-			}
-			return &authenticator.Response{User: info}, true, nil
-		}
-		return nil, false, nil
+		return known.AuthenticateToken(ctx, token)
 	}))
 }
 
