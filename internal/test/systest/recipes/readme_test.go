@@ -59,7 +59,11 @@ func TestReadmeProgram(t *testing.T) {
 // programOf returns the first program of a page, and the page after it.
 func programOf(t *testing.T, page string) (program, rest string) {
 	t.Helper()
-	_, begun, _ := strings.Cut(pageOf(t, page), "```go\n")
+	return firstProgram(pageOf(t, page))
+}
+
+func firstProgram(page string) (program, rest string) {
+	_, begun, _ := strings.Cut(page, "```go\n")
 	program, rest, _ = strings.Cut(begun, "```")
 	return program, rest
 }

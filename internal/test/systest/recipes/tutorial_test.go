@@ -1,7 +1,6 @@
 package recipes
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/process"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
@@ -63,39 +63,19 @@ func (c command) matches(output string) bool {
 }
 
 // A shell is a process of bash that runs one command after the other.
-type shell struct {
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-func startShell(t *testing.T, dir string) *shell {
-	cmd := exec.Command("bash") // it outlives the test's context, to end its jobs
-	cmd.Dir = dir
-	in, err := cmd.StdinPipe()
-	testkit.Must(t, err)
-	out, err := cmd.StdoutPipe()
-	testkit.Must(t, err)
-	testkit.Must(t, cmd.Start())
-	sh := &shell{in, bufio.NewReader(out)}
-	t.Cleanup(func() {
-		sh.run("kill $(jobs -p)")
-		_ = in.Close()
-		_ = cmd.Wait()
-	})
-	return sh
-}
+type shell struct{ *process.Child }
 
 // run returns the output and the exit code of a command.
-func (s *shell) run(line string) (output string, code int) {
+func (s shell) run(line string) (output string, code int) {
 	const end = "--end "
-	fmt.Fprintf(s.in, "%s\necho '%s'$?\n", line, end)
+	fmt.Fprintf(s.Stdin, "%s\necho '%s'$?\n", line, end)
 	for {
-		text, err := s.out.ReadString('\n')
+		text, err := s.Line()
 		if rest, ok := strings.CutPrefix(text, end); ok || err != nil {
 			_, _ = fmt.Sscan(rest, &code)
 			return output, code
 		}
-		output += text
+		output += text + "\n"
 	}
 }
 
@@ -105,12 +85,10 @@ func TestTutorial(t *testing.T) {
 		t.Skip("waits for an outage to be noticed")
 	}
 	t.Parallel()
-	text, err := os.ReadFile("../../../../docs/TUTORIAL.md")
-	testkit.Must(t, err)
 	server := testserver.MySQL(t, "--skip-name-resolve=OFF")
 	folder := testserver.DiskFolder(t)
 	shop := filepath.Join(folder, "shop")
-	page := strings.NewReplacer("127.0.0.1:3306", server.Addr(), "../shop", shop).Replace(string(text))
+	page := strings.NewReplacer("127.0.0.1:3306", server.Addr(), "../shop", shop).Replace(pageOf(t, "docs/TUTORIAL.md"))
 	for _, port := range []string{"8081", "8082", "8083"} {
 		_, free, err := net.SplitHostPort(testserver.FreeAddr(t))
 		testkit.Must(t, err)
@@ -118,12 +96,14 @@ func TestTutorial(t *testing.T) {
 	}
 	root, err := filepath.Abs("../../../..")
 	testkit.Must(t, err)
-	_, program, _ := strings.Cut(page, "```go\n")
-	program, _, _ = strings.Cut(program, "```")
+	program, _ := firstProgram(page)
 	for _, err := range []error{os.Mkdir(shop, 0o700), os.Symlink(root, filepath.Join(folder, "uidring")), os.WriteFile(filepath.Join(shop, "main.go"), []byte(program), 0o600)} {
 		testkit.Must(t, err)
 	}
-	sh := startShell(t, shop)
+	bash := exec.Command("bash", "-c", "exec bash 2>/dev/null") // it outlives the test's context, to end its jobs
+	bash.Dir = shop
+	sh := shell{process.Run(t, bash)}
+	t.Cleanup(func() { sh.run("kill $(jobs -p); wait") })
 	for _, c := range commandsOf(page) {
 		switch sql, isSQL := strings.CutPrefix(c.line, `docker exec mysql mysql -uroot -proot -e "`); {
 		case isSQL:
@@ -173,7 +153,7 @@ func TestTutorialOnOtherDatabases(t *testing.T) {
 
 // check runs the command. A process that was just started may not listen yet, and an outage is
 // noticed at the next renewal.
-func (c command) check(t *testing.T, sh *shell) {
+func (c command) check(t *testing.T, sh shell) {
 	t.Helper()
 	testkit.Succeeds(t, "the output of $ "+c.line, func() error {
 		output, code := sh.run(c.line)
