@@ -2,7 +2,6 @@ package segment_test
 
 import (
 	"errors"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -57,14 +56,4 @@ func TestNumbersAreUniqueOverMidnight(t *testing.T) {
 			t.Errorf("no number of %s", day)
 		}
 	}
-}
-
-func TestNumbersHaveTheDateOfTheSystemClock(t *testing.T) {
-	testkit.Bubble(t, "", func(t *testing.T) {
-		n, err := segment.NewNumbers(segment.NumbersConfig{Counter: segment.Config{Name: "a", Source: new(scripted)}})
-		testkit.Close(t, n, err)
-		if text, err := n.Next(t.Context()); !strings.HasPrefix(text, time.Now().Format("20060102")) || err != nil {
-			t.Errorf("%q, %v", text, err)
-		}
-	})
 }

@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	on a ok / range 90 99 2 / fail down / hang / late; ok / sleep 1s; ok / hold; ok / panic
 //	log                          shows log records and calls of Trace.Fetched from now on
 //	restore 1                    sets the counter back, as a restored backup does
-//	at 2026-11-22T00:00:00       sets the clock of Numbers, which otherwise is the system's
+//	at 2026-11-22T00:00:00       sets the clock of Numbers; in a story without it they have the system's
 //
 // Each call of a source takes the next answer, and the last answer stays. hang and late wait for
 // the end of the context, and hang returns its error. hold waits for the command go, or for
@@ -50,7 +50,7 @@ func TestScripts(t *testing.T) {
 	testkit.Scripts(t, *update, func(t *testing.T, paragraph string) (first string) {
 		for policy := range segment.Reject + 1 {
 			synctest.Test(t, func(t *testing.T) {
-				w := &script{t: t, policy: policy, lanes: make(map[string]*segment.Lane)}
+				w := &script{t: t, policy: policy, lanes: make(map[string]*segment.Lane), clocked: strings.Contains(paragraph, "\n> at ")}
 				w.step(testkit.Words{"sources", "1/0"})
 				got := w.Run(paragraph, w.step)
 				if w.opened != nil {
@@ -76,7 +76,8 @@ type script struct {
 	answers testkit.Answers  // of the sources, by name
 	gates   sync.Map         // of channels, by counter: hold waits for them, and go closes them
 	sources []segment.Source
-	clock   time.Time // of Numbers; zero: the system's
+	clocked bool      // Numbers have a clock of the story
+	clock   time.Time // of Numbers
 
 	generator *segment.Generator
 	lanes     map[string]*segment.Lane
@@ -289,12 +290,10 @@ func (w *script) wait(words testkit.Words) (string, error) {
 var periods = map[string]segment.Period{"daily": segment.Daily, "monthly": segment.Monthly, "yearly": segment.Yearly, "forever": segment.Forever}
 
 func (w *script) openNumbers(words testkit.Words) (err error) {
-	cfg := segment.NumbersConfig{Counter: w.config(words), Period: periods[words.Arg(1)], Now: func() time.Time {
-		if w.clock.IsZero() {
-			return time.Now()
-		}
-		return w.clock
-	}}
+	cfg := segment.NumbersConfig{Counter: w.config(words), Period: periods[words.Arg(1)]}
+	if w.clocked {
+		cfg.Now = func() time.Time { return w.clock }
+	}
 	words.Set("prefix", &cfg.Prefix)
 	words.Set("separator", &cfg.Separator)
 	words.Set("width", &cfg.Width)
