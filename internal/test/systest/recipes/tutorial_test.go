@@ -51,15 +51,11 @@ func commandsOf(page string) (all []command) {
 
 // matches reports whether an output is as on the page.
 func (c command) matches(output string) bool {
-	var pattern strings.Builder
-	rest := c.prints
-	for _, at := range varying.FindAllStringIndex(c.prints, -1) {
-		start := len(c.prints) - len(rest)
-		pattern.WriteString(regexp.QuoteMeta(c.prints[start:at[0]]))
-		pattern.WriteString(".*")
-		rest = c.prints[at[1]:]
+	fixed := varying.Split(c.prints, -1)
+	for i, text := range fixed {
+		fixed[i] = regexp.QuoteMeta(text)
 	}
-	return regexp.MustCompile("^" + pattern.String() + regexp.QuoteMeta(rest) + "$").MatchString(output)
+	return regexp.MustCompile("^" + strings.Join(fixed, ".*") + "$").MatchString(output)
 }
 
 // A shell is a process of bash that runs one command after the other.
