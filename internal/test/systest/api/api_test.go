@@ -19,6 +19,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
@@ -47,25 +49,9 @@ func TestAPIIsTheGoldenOne(t *testing.T) {
 	}
 	want, err := os.ReadFile(golden)
 	testkit.Must(t, err)
-	if got := text.String(); got != string(want) {
-		t.Errorf("the exported API is not as in docs/API.txt: %s\nif the change is meant (docs/STABILITY.md), run: cd internal/test/systest && go test ./api -update", difference(string(want), got))
+	if difference := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(text.String(), "\n")); difference != "" {
+		t.Errorf("the exported API is not as in docs/API.txt:\n%sif the change is meant (docs/STABILITY.md), run: cd internal/test/systest && go test ./api -update", difference)
 	}
-}
-
-// difference returns the lines that only one of two texts has.
-func difference(old, now string) string {
-	var lines []string
-	only := func(mark, text, other string) {
-		known := strings.Split(other, "\n")
-		for line := range strings.SplitSeq(text, "\n") {
-			if !slices.Contains(known, line) {
-				lines = append(lines, "\n"+mark+line)
-			}
-		}
-	}
-	only("-", old, now)
-	only("+", now, old)
-	return strings.Join(lines, "")
 }
 
 // write appends the exported declarations of the package in a folder, if it has one.
