@@ -101,26 +101,26 @@ func (s *source) overlay() string { return filepath.Join(s.tmp, "overlay.json") 
 
 // write writes the files of the package with the mutants, and the overlay that makes the go command
 // read them.
-func (s *source) write() (err error) {
+func (s *source) write() error {
 	s.mutants = nil
-	replace := make(map[string]string)
-	add := func(name, text string) {
-		path, errPath := filepath.Abs(name)
-		replace[path] = filepath.Join(s.tmp, filepath.Base(name))
-		err = errors.Join(err, errPath, os.WriteFile(replace[path], []byte(text), 0o600))
-	}
-	add(filepath.Join(s.dir, "mutant_number.go"), fmt.Sprintf("package %s\n\nimport (\n\"os\"\n\"strconv\"\n)\n\n"+
-		"var mutantNumber, _ = strconv.Atoi(os.Getenv(%q))\n", filepath.Base(s.dir), numberEnv))
+	texts := map[string]string{filepath.Join(s.dir, "mutant_number.go"): fmt.Sprintf(
+		"package %s\n\nimport (\n\"os\"\n\"strconv\"\n)\n\nvar mutantNumber, _ = strconv.Atoi(os.Getenv(%q))\n", filepath.Base(s.dir), numberEnv)}
 	for _, f := range s.files {
-		add(f.name, s.mutate(f))
+		texts[f.name] = s.mutate(f)
 	}
-	return errors.Join(err, writeOverlay(s.overlay(), replace))
+	return writeOverlay(s.overlay(), texts)
 }
 
-// writeOverlay writes a file for the flag -overlay of the go command.
-func writeOverlay(name string, replace map[string]string) error {
-	text, err := json.Marshal(map[string]any{"Replace": replace})
-	return errors.Join(err, os.WriteFile(name, text, 0o600))
+// writeOverlay writes a file for the flag -overlay of the go command, with other texts of files.
+func writeOverlay(name string, texts map[string]string) (err error) {
+	replace := make(map[string]string)
+	for file, text := range texts {
+		path, errPath := filepath.Abs(file)
+		replace[path] = filepath.Join(filepath.Dir(name), filepath.Base(file))
+		err = errors.Join(err, errPath, os.WriteFile(replace[path], []byte(text), 0o600))
+	}
+	text, errText := json.Marshal(map[string]any{"Replace": replace})
+	return errors.Join(err, errText, os.WriteFile(name, text, 0o600))
 }
 
 // mutate returns a file with a copy of each body for each mutant, and numbers these.

@@ -84,12 +84,8 @@ func (r rule) killed(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	defer os.RemoveAll(tmp)
-	absolute, err := filepath.Abs(r.file)
-	if err != nil {
-		return false, err
-	}
-	changed, overlay := filepath.Join(tmp, "changed.go"), filepath.Join(tmp, "overlay.json")
-	if err := errors.Join(os.WriteFile(changed, []byte(text), 0o600), writeOverlay(overlay, map[string]string{absolute: changed})); err != nil {
+	overlay := filepath.Join(tmp, "overlay.json")
+	if err := writeOverlay(overlay, map[string]string{r.file: text}); err != nil {
 		return false, err
 	}
 	last := len(r.tests) - 1
