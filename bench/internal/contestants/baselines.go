@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/test/gauge"
 	"github.com/uidring/uidring/internal/test/original"
 )
@@ -62,12 +63,7 @@ type originalPadder struct {
 func startOriginal() *originalPadder {
 	const slots = 1 << 16
 	p := &originalPadder{wake: make(chan struct{}, 1)}
-	p.ring = original.New(slots, slots/2, func() {
-		select {
-		case p.wake <- struct{}{}:
-		default:
-		}
-	})
+	p.ring = original.New(slots, slots/2, func() { generator.Signal(p.wake) })
 	p.pad()
 	p.thread.Go(func() {
 		for range p.wake {

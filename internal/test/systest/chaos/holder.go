@@ -21,6 +21,7 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/test/process"
 )
 
@@ -198,10 +199,7 @@ func (h *holder) obey(command string) {
 		h.offset.Store(int64(d))
 	}
 	if again {
-		select {
-		case h.again <- struct{}{}:
-		default:
-		}
+		generator.Signal(h.again)
 	}
 }
 
