@@ -13,6 +13,7 @@ package testserver
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/internal/httpcall"
 	"github.com/uidring/uidring/internal/test/process"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
@@ -332,23 +334,11 @@ func answers(message, pattern string) func(addr string) error {
 
 // serves returns an error unless a URL has the status 200 and a body that contains want.
 func serves(url, token, want string) error {
-	client := http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true,
+	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true,
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
-	request, err := http.NewRequest(http.MethodGet, url, nil)
-	if err != nil {
-		return err
+	answer, body, err := httpcall.Send(context.Background(), client, http.MethodGet, url, token, nil, 1<<20)
+	if err == nil && (answer.StatusCode != http.StatusOK || !strings.Contains(string(body), want)) {
+		err = fmt.Errorf("GET %s: %s: %s", url, answer.Status, body)
 	}
-	request.Header.Set("Authorization", "Bearer "+token)
-	answer, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	body, err := io.ReadAll(answer.Body)
-	if err = errors.Join(err, answer.Body.Close()); err != nil {
-		return err
-	}
-	if answer.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
-		return fmt.Errorf("GET %s: %s: %s", url, answer.Status, body)
-	}
-	return nil
+	return err
 }
