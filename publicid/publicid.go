@@ -123,25 +123,21 @@ func NewUnmasked(kind string) (*Masker, error) {
 // Mask returns the face of an ID as a number, masked with the first key. Numbers, unlike texts, do
 // not tell their key: after a rotation Unmask returns other IDs. A negative number, which is no ID,
 // stays as it is. The zero Masker returns -1.
-func (m *Masker) Mask(id uidring.ID) uidring.ID {
+func (m *Masker) Mask(id uidring.ID) uidring.ID { return m.permute(id, (*permutation).mask) }
+
+// Unmask returns the ID whose face Mask returns. The zero Masker returns -1.
+func (m *Masker) Unmask(face uidring.ID) uidring.ID {
+	return m.permute(face, (*permutation).unmask)
+}
+
+func (m *Masker) permute(id uidring.ID, with func(*permutation, uidring.ID) uidring.ID) uidring.ID {
 	switch {
 	case m.kind == "":
 		return -1
 	case m.first == nil || id < 0:
 		return id
 	}
-	return m.first.mask(id)
-}
-
-// Unmask returns the ID whose face Mask returns. The zero Masker returns -1.
-func (m *Masker) Unmask(face uidring.ID) uidring.ID {
-	switch {
-	case m.kind == "":
-		return -1
-	case m.first == nil || face < 0:
-		return face
-	}
-	return m.first.unmask(face)
+	return with(m.first, id)
 }
 
 // Text returns the face of an ID as a text: the kind, an underscore, the number of the first key,
