@@ -23,17 +23,16 @@ import (
 // UnderscoreEscapingWithSuffixes. attributes go with every value; generators that share a meter
 // need attributes that tell them apart. Register returns the errors of the meter.
 func Register[S metrics.Stats](meter metric.Meter, stats func() S, attributes ...attribute.KeyValue) (metric.Registration, error) {
-	var readings []reading[S]
-	var instruments []metric.Observable
-	var mistakes []error
-	for _, m := range metrics.All[S]() {
+	all := metrics.All[S]()
+	instruments := make([]metric.Float64Observable, len(all))
+	observables := make([]metric.Observable, len(all))
+	mistakes := make([]error, len(all))
+	for i, m := range all {
 		instrument, err := observable(meter, m)
 		if err != nil {
-			mistakes = append(mistakes, fmt.Errorf("otel: instrument for %s: %w", m.Name, err))
-			continue
+			mistakes[i] = fmt.Errorf("otel: instrument for %s: %w", m.Name, err)
 		}
-		readings = append(readings, reading[S]{instrument, m.Value})
-		instruments = append(instruments, instrument)
+		instruments[i], observables[i] = instrument, instrument
 	}
 	if err := errors.Join(mistakes...); err != nil {
 		return nil, err
@@ -41,22 +40,17 @@ func Register[S metrics.Stats](meter metric.Meter, stats func() S, attributes ..
 	with := metric.WithAttributeSet(attribute.NewSet(attributes...))
 	registration, err := meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		s := stats()
-		for _, r := range readings {
-			if v, ok := r.value(s); ok {
-				o.ObserveFloat64(r.instrument, v, with)
+		for i, m := range all {
+			if v, ok := m.Value(s); ok {
+				o.ObserveFloat64(instruments[i], v, with)
 			}
 		}
 		return nil
-	}, instruments...)
+	}, observables...)
 	if err != nil {
 		return nil, fmt.Errorf("otel: callback: %w", err)
 	}
 	return registration, nil
-}
-
-type reading[S metrics.Stats] struct {
-	instrument metric.Float64Observable
-	value      func(S) (float64, bool)
 }
 
 func observable[S metrics.Stats](meter metric.Meter, m metrics.Metric[S]) (metric.Float64Observable, error) {
