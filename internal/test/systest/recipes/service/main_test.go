@@ -54,10 +54,7 @@ func TestServiceProgram(t *testing.T) {
 	addr := testserver.FreeAddr(t)
 	cmd := exec.CommandContext(t.Context(), program)
 	cmd.Env = append(os.Environ(), "DATABASE="+testserver.MySQL(t).DSN(), "LISTEN="+addr)
-	cmd.Stderr = os.Stderr
-	service, err := process.Start(cmd)
-	testkit.Must(t, err)
-	t.Cleanup(service.Kill)
+	service := process.Run(t, cmd)
 	testkit.Until(t, "an ID", func() bool {
 		response, err := http.Post("http://"+addr+"/orders", "", nil)
 		if err != nil {
