@@ -1,8 +1,8 @@
 package main
 
 import (
+	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,46 +12,44 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-func TestFindHasTheMutantsOfEachStatement(t *testing.T) {
-	cases := map[string][]string{
-		"if a < b { return }":     {"false a < b", "true a < b", "operator a < b"},
-		"for a == b && c {}":      {"false a == b && c", "operand a == b && c", "operand a == b && c", "operator a == b"},
-		"switch { case ok: }":     {"false ok", "true ok"},
-		"return true":             {"number true"},
-		"return 1, fmt.Errorf(a)": nil,
-		"return 1, err":           nil,
-		"return 1, nil":           {"number 1"},
-		"return 1, false":         {"number false"},
-		"return 1, true":          {"number 1", "number true"},
-		"x := a + 1":              {"operator a + 1", "number 1"},
-		`x := a + "s"`:            nil,
-		"x := f(a, 1)":            {"argument f(a, 1)", "number 1"},
-		"x := t.UTC()":            {"argument t.UTC()"},
-		"r.x = y":                 {"remove r.x = y"},
-		"r.n++":                   {"remove r.n++"},
-		"r.a.Store(x)\nr.b <- y":  {"swap r.a.Store(x)", "remove r.a.Store(x)", "argument r.a.Store(x)", "remove r.b <- y"},
-		"for { continue }":        {"remove continue"},
-		`panic("a" + f(1))`:       {`remove panic("a" + f(1))`},
-		`k.Logger.Info("a", 1)`:   {`remove k.Logger.Info("a", 1)`},
-		"go r.loop()":             {"remove go r.loop()", "argument r.loop()"},
-		"ch <- x":                 {"remove ch <- x"},
-		"r.mu.Lock()\ndefer r.mu.Unlock()\nx := y": {"remove r.mu.Lock() and Unlock", "argument r.mu.Lock()", "argument r.mu.Unlock()"},
-	}
-	bodies := slices.Sorted(maps.Keys(cases))
-	p, _ := findIn(t, "var err error\n"+methods("T[K]", bodies)) // the names are not declared
-	for i, body := range bodies {
-		var got []string
-		for _, m := range p.files[0].bodies[i].mutants {
-			change, _, _ := strings.Cut(strings.TrimPrefix(m.String(), fmt.Sprintf("pkg T.f%d: ", i)), " -> ")
-			change, _, _ = strings.Cut(change, " | ")
-			got = append(got, change)
+var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
+
+// TestScripts runs the scripts in testdata. declare has a line of code of a package, mutants and
+// swaps have the body of a method, with its mutants or the swaps among them below.
+func TestScripts(t *testing.T) {
+	testkit.Files(t, *update, func(t *testing.T, text string) string {
+		var code strings.Builder
+		methods := 0
+		for line := range strings.SplitSeq(text, "\n") {
+			command, rest, _ := strings.Cut(strings.TrimPrefix(line, "> "), " ")
+			switch command {
+			case "declare":
+				code.WriteString(rest + "\n")
+			case "mutants", "swaps":
+				fmt.Fprintf(&code, "func (r *T[K]) f%d() {\n%s\n}\n", methods, strings.ReplaceAll(rest, "; ", "\n"))
+				methods++
+			}
 		}
-		slices.Sort(got)
-		want := slices.Sorted(slices.Values(cases[body]))
-		if !slices.Equal(got, want) {
-			t.Errorf("%s:\n%q, want\n%q", body, got, want)
-		}
-	}
+		p, err := findIn(t, code.String())
+		bodies := p.files[0].bodies
+		number := 0 // of the method
+		var s testkit.Script
+		return s.Run(text, func(words testkit.Words) {
+			if words.Arg(0) == "declare" {
+				return
+			}
+			swaps := words.Arg(0) == "swaps"
+			if swaps && err != nil {
+				t.Error(err) // they depend on types
+			}
+			for _, m := range bodies[len(bodies)-methods+number].mutants {
+				if !swaps || strings.HasSuffix(m.kind, ": swap") {
+					s.Print("  %s", strings.TrimPrefix(m.String(), fmt.Sprintf("pkg T.f%d: ", number)))
+				}
+			}
+			number++
+		})
+	})
 }
 
 // findIn finds the mutants of a package with the code.
@@ -59,66 +57,6 @@ func findIn(t *testing.T, code string) (*pkg, error) {
 	name := filepath.Join(t.TempDir(), "a.go")
 	testkit.Must(t, os.WriteFile(name, []byte("package pkg\n\n"+code), 0o600))
 	return load(t.Context(), "pkg", name)
-}
-
-// methods returns a method of a type for each body, whose statements may be parted by "; ".
-func methods(of string, bodies []string) (code string) {
-	for i, body := range bodies {
-		code += fmt.Sprintf("func (r *%s) f%d() {\n%s\n}\n", of, i, strings.ReplaceAll(body, "; ", "\n"))
-	}
-	return code
-}
-
-// declared is for the bodies of TestSwapsWhereTheOrderCanMatter.
-const declared = `
-import ("sync"; "sync/atomic"; "time")
-
-type part struct { n, m int }
-func (p *part) sum() int { return p.n + p.m }
-func (p *part) add(n int) { p.n += n }
-var _ time.Time
-
-type all struct { part; mu sync.Mutex; a, b atomic.Int64; ch chan bool; hook func() int; store interface{ Save(int) } }
-func (r *all) set(n int) { r.a.Store(int64(n)) }
-func pass[T any](n T, ch chan T) { ch <- n }
-func plain(n int) int { return n }
-`
-
-// Statements are swapped if the outside sees both, or one uses a variable that the other writes.
-func TestSwapsWhereTheOrderCanMatter(t *testing.T) {
-	cases := map[string]bool{
-		"r.a.Store(1); r.b.Store(2)":                 true,
-		"r.n = 1; r.m = 2":                           false,
-		"r.n = plain(1); r.m = r.sum()":              true, // sum uses all fields
-		"r.n = plain(1); r.m = plain(r.n)":           true,
-		"r.n = plain(1); r.m = plain(2)":             false,
-		"r.part = part{}; r.part.n = 1":              true,
-		"r.a.Store(1); r.n = 1":                      false,
-		"r.set(1); r.store.Save(1)":                  true, // set stores
-		"r.set(1); r.part.add(1)":                    false,
-		"r.n = r.hook(); r.ch <- true":               true,
-		"r.n = r.hook(); r.m = plain(1)":             false,
-		"go r.sum(); close(r.ch)":                    true,
-		"pass(true, r.ch); <-r.ch":                   true,
-		"r.n = time.Now().Second(); r.store.Save(1)": true,
-		"r.n = time.Now().Second(); r.m = plain(1)":  false,
-		"r.mu.Lock(); r.n = 1":                       true,
-		"r.n = 1; r.mu.Unlock()":                     true,
-		"r.a.Store(1); r.mu.Lock()":                  false, // moves into the lock
-		"r.mu.Unlock(); r.a.Store(1)":                false,
-		"r.mu.Lock(); r.mu.Unlock()":                 false,
-	}
-	bodies := slices.Sorted(maps.Keys(cases))
-	p, err := findIn(t, declared+methods("all", bodies))
-	testkit.Must(t, err)
-	found := p.files[0].bodies
-	for i, body := range bodies {
-		mutants := found[len(found)-len(bodies)+i].mutants
-		swapped := slices.ContainsFunc(mutants, func(m *mutant) bool { return strings.HasSuffix(m.kind, ": swap") })
-		if swapped != cases[body] {
-			t.Errorf("%s: swapped %v, want %v", body, swapped, cases[body])
-		}
-	}
 }
 
 func TestReasonsExplainTheMutantsOfTheirLines(t *testing.T) {
