@@ -3,6 +3,7 @@ package publicid_test
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"math"
@@ -99,76 +100,58 @@ func TestKeysRotate(t *testing.T) {
 	}
 }
 
-func TestParseRefuses(t *testing.T) {
-	masked := newMasker(t, "order", key1, key2)
-	unmasked, err := publicid.NewUnmasked("order")
-	testkit.Must(t, err)
-	const allowed = `, allowed: order_, a key number (1 2) and 13 characters of 0-9 and A-Z but U`
-	long := strings.Repeat("x", 100)
-	for _, tt := range []struct {
-		m          *publicid.Masker
-		text, want string
-		kind       error
-	}{
-		{masked, "", `malformed ID: order "": another kind` + allowed, uidring.ErrSyntax},
-		{masked, "users_104WWA04002807", `order "users_104WWA04002807": another kind` + allowed, uidring.ErrSyntax},
-		{masked, "order_item_104WWA04002807", "another kind", uidring.ErrSyntax},
-		{masked, "order104WWA04002807", "another kind", uidring.ErrSyntax},
-		{masked, long, `"` + long[:64] + `…": another kind`, uidring.ErrSyntax},
-		{masked, "order_", `base32 "": 0 bytes long` + allowed, uidring.ErrSyntax},
-		{masked, "order_304WWA04002807", `key number "3"` + allowed, uidring.ErrSyntax},
-		{masked, "order_04WWA04002807", `key number "0"`, uidring.ErrSyntax},
-		{masked, "order_104WWA0400280", `base32 "04WWA0400280": 12 bytes long`, uidring.ErrSyntax},
-		{masked, "order_104WWA0400280U", `base32 "04WWA0400280U": character "U" at offset 12`, uidring.ErrSyntax},
-		{masked, "order_18000000000000", `base32 "8000000000000": above the largest ID`, uidring.ErrRange},
-		{unmasked, "order_104WWA04002807", `14 bytes long, allowed: order_ and 13 characters`, uidring.ErrSyntax},
-	} {
-		id, err := tt.m.Parse(tt.text)
-		invalid, ok := errors.AsType[*uidring.InvalidError](err)
-		if !ok || id != 0 || !errors.Is(err, tt.kind) || invalid.Form != "order" || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%q: %v, want %v with %s", tt.text, err, tt.kind, tt.want)
-		}
-	}
+var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
+
+// TestScripts runs the scripts in testdata. new and unmasked make a Masker of a kind and keys, and
+// parse reads a text with it. Below them the script has the ID, or each mistake. No mistake shows a
+// key.
+func TestScripts(t *testing.T) {
+	testkit.Files(t, *update, func(t *testing.T, text string) string {
+		var s testkit.Script
+		var m *publicid.Masker
+		return s.Run(text, func(words testkit.Words) {
+			for i := range words {
+				words[i] = strings.Trim(words[i], `"`)
+			}
+			var id uidring.ID
+			var err error
+			switch words.Arg(0) {
+			case "new":
+				m, err = publicid.New(words[1], words[2:]...)
+			case "unmasked":
+				m, err = publicid.NewUnmasked(words[1])
+			case "parse":
+				id, err = m.Parse(words[1])
+			}
+			if parses := words.Arg(0) == "parse"; err != nil && (id != 0 || !parses && m != nil) {
+				t.Errorf("%q: a result beside the error %v", words, err)
+			}
+			for _, line := range mistakes(t, err) {
+				if s.Print("  %s", line); strings.Contains(line, secret1[:8]) || strings.Contains(line, secret2[:8]) {
+					t.Errorf("%s: it shows a key", line)
+				}
+			}
+		})
+	})
 }
 
-func TestNewRefuses(t *testing.T) {
-	for _, tt := range []struct {
-		kind string
-		keys []string
-		want []string // of each error
-	}{
-		{"Order", nil, []string{
-			`kind "Order", allowed: 1 to 63 of a-z, 0-9 and _, with a letter first and no _ last`,
-			`keys none, allowed: 1 to 9 keys; NewUnmasked takes none`}},
-		{"", []string{key1}, []string{`kind "", allowed`}},
-		{"order_", []string{key1}, []string{`kind "order_"`}},
-		{strings.Repeat("k", 64), []string{key1}, []string{`k", allowed`}},
-		{strings.Repeat("k", 65), []string{key1}, []string{`kkk…", allowed`}},
-		{"order", []string{key1, ""}, []string{`key at place 2 of 0 characters without such a number, allowed: a number from 1 to 9, a colon and 32 hexadecimal digits`}},
-		{"order", []string{secret1, "0:" + secret1, "a:" + secret1}, []string{`place 1 of 32 characters`, `place 2 of 34 characters without such a number`, `place 3`}},
-		{"order", []string{"10:" + secret1}, []string{`place 1 of 35 characters`}},
-		{"order", []string{key1 + "0", "2:"}, []string{`place 1 with 33 digits`, `place 2 with 0 digits`}},
-		{"order", []string{key1[:33] + "x"}, []string{`place 1 with a character that is no hexadecimal digit`}},
-		{"order", []string{key1, key2, "1:" + secret2}, []string{`place 3 with number 1 again, allowed: one key of each number`}},
-	} {
-		m, err := publicid.New(tt.kind, tt.keys...)
-		joined, ok := err.(interface{ Unwrap() []error })
-		if m != nil || !ok || len(joined.Unwrap()) != len(tt.want) {
-			t.Errorf("%q: %v, %v, want %q", tt.kind, m, err, tt.want)
-			continue
+// mistakes returns the parts of an error, which must have the type and the sentinel of their call.
+func mistakes(t *testing.T, err error) (lines []string) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, err := range joined.Unwrap() {
+			lines = append(lines, mistakes(t, err)...)
 		}
-		for i, err := range joined.Unwrap() {
-			if _, ok := errors.AsType[*uidring.FieldError](err); !ok || !errors.Is(err, publicid.ErrInvalid) || !strings.Contains(err.Error(), tt.want[i]) {
-				t.Errorf("%v, want %q", err, tt.want[i])
-			}
-		}
-		if strings.Contains(err.Error(), secret1[:8]) || strings.Contains(err.Error(), secret2[:8]) {
-			t.Errorf("an error prints a key: %v", err)
-		}
+		return lines
 	}
-	if m, err := publicid.NewUnmasked("order_"); m != nil || !errors.Is(err, publicid.ErrInvalid) {
-		t.Errorf("%v, %v", m, err)
+	if err == nil {
+		return nil
 	}
+	invalid, parsed := errors.AsType[*uidring.InvalidError](err)
+	field, made := errors.AsType[*uidring.FieldError](err)
+	if !(made && errors.Is(field, publicid.ErrInvalid)) && !(parsed && invalid.Form == "order" && errors.Is(err, invalid.Kind)) {
+		t.Errorf("%v has another type", err)
+	}
+	return []string{err.Error()}
 }
 
 func TestMaskerPrintsNoKey(t *testing.T) {
