@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
 )
@@ -45,6 +46,8 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	numbers daily prefix=ORD- separator=- width=6 location=Europe/Berlin timeout=3s step=1
 //	number 1m                               Next of Numbers with a time limit
 //	invalidate, close, recover 25, sleep 1s, stats, counters
+//	check name=a others=1 step=-1           Validate and New of a Config with these fields and the first
+//	                                        source, or of a NumbersConfig after "check numbers"
 //	beside wait 1m                          runs a command beside the following ones
 func TestScripts(t *testing.T) {
 	testkit.Scripts(t, *update, func(t *testing.T, paragraph string) (first string) {
@@ -216,6 +219,9 @@ func (w *script) test(words testkit.Words) (string, error) {
 		return "", w.opened.Close()
 	case "recover":
 		return "", segment.Recover(w.t.Context(), w.sources[0], "a", words.Number(1))
+	case "check":
+		w.check(words)
+		return "", nil
 	case "stats":
 		return w.stats(), nil
 	case "counters":
@@ -243,6 +249,41 @@ func (w *script) config(words testkit.Words) segment.Config {
 	words.Set("step", &cfg.Step)
 	words.Set("step", &cfg.MaxStep)
 	return cfg
+}
+
+// check shows the mistakes in a Config or a NumbersConfig, of which New must say the same.
+func (w *script) check(words testkit.Words) {
+	var cfg segment.NumbersConfig
+	var policy, period, others int
+	c := &cfg.Counter
+	for name, to := range map[string]any{
+		"name": &c.Name, "step": &c.Step, "maxstep": &c.MaxStep, "lasts": &c.RangeLasts, "prefetch": &c.Prefetch, "timeout": &c.FetchTimeout,
+		"policy": &policy, "others": &others, "period": &period, "width": &cfg.Width,
+	} {
+		words.Set(name, to)
+	}
+	c.OnEmpty, cfg.Period = segment.EmptyPolicy(policy), segment.Period(period)
+	c.Source, c.Others = w.sources[0], slices.Repeat(w.sources[:1], others)
+	err, errNew := c.Validate(), error(nil)
+	if words.Arg(1) == "numbers" {
+		var n *segment.Numbers
+		err = cfg.Validate()
+		if n, errNew = segment.NewNumbers(cfg); errNew == nil {
+			_ = n.Close() // before there is a generator
+		}
+	} else if err != nil {
+		_, errNew = segment.New(*c)
+	}
+	if err == nil && errNew == nil {
+		return
+	}
+	first, ok := errors.AsType[*uidring.FieldError](err)
+	if !ok || !errors.Is(err, segment.ErrInvalidConfig) || first.Error() != strings.Split(err.Error(), "\n")[0] || errNew.Error() != err.Error() {
+		w.t.Errorf("%v, want a FieldError of each mistake; New: %v", err, errNew)
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		w.results.Note("%s", strings.TrimPrefix(line, "uidring: invalid config: "))
+	}
 }
 
 func (w *script) open(words testkit.Words) (err error) {
