@@ -34,8 +34,9 @@ type pod struct {
 	gen    generator
 }
 
-func (c *cluster) pod() *pod {
-	p := new(pod)
+// try starts a process with a kind of generator.
+func (c *cluster) try(kind string) (p *pod, err error) {
+	p = new(pod)
 	p.Server, p.Now = c.Server, time.Now
 	p.Before = func(ctx context.Context, _, _ string) error {
 		if p.killed.Load() {
@@ -43,7 +44,8 @@ func (c *cluster) pod() *pod {
 		}
 		return ctx.Err()
 	}
-	return p
+	p.gen, err = kinds[kind](c.way(kvassigner.LeaseStore(p, "day", kvassigner.Config{})))
+	return p, err
 }
 
 type generator interface {
@@ -82,7 +84,7 @@ var ways = map[string]func(leasestore.Store) assigner.Assigner{
 type cluster struct {
 	*testing.T
 	*memkv.Server
-	open func(assigner.Assigner) (generator, error)
+	kind string
 	way  func(leasestore.Store) assigner.Assigner
 	seen map[int64]bool
 	last int64 // the highest delta of an ID
@@ -92,7 +94,7 @@ func each(t *testing.T, kind, way string, scene func(*cluster)) {
 	t.Run(kind+" by "+way, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(300 * time.Millisecond)
-			c := &cluster{T: t, Server: new(memkv.Server), open: kinds[kind], way: ways[way], seen: make(map[int64]bool)}
+			c := &cluster{T: t, Server: new(memkv.Server), kind: kind, way: ways[way], seen: make(map[int64]bool)}
 			scene(c)
 		})
 	})
@@ -101,9 +103,7 @@ func each(t *testing.T, kind, way string, scene func(*cluster)) {
 // start starts a process, which must succeed.
 func (c *cluster) start() *pod {
 	c.Helper()
-	p := c.pod()
-	var err error
-	p.gen, err = c.open(c.way(kvassigner.LeaseStore(p, "day", kvassigner.Config{})))
+	p, err := c.try(c.kind)
 	testkit.Must(c.T, err)
 	return p
 }
@@ -227,11 +227,10 @@ func TestCrashEachSecond(t *testing.T) {
 	each(t, "cached", "Fenced", func(c *cluster) {
 		began, failing := time.Now(), time.Time{}
 		for range 400 {
-			p := c.pod()
-			gen, err := kinds["cached"](c.way(kvassigner.LeaseStore(p, "day", kvassigner.Config{})))
+			p, err := c.try("cached")
 			switch {
 			case err == nil:
-				p.gen, failing = gen, time.Time{}
+				failing = time.Time{}
 				c.id(p)
 				c.kill(p)
 			case !errors.Is(err, assigner.ErrWorkerAheadOfClock):
@@ -251,9 +250,9 @@ func TestCrashEachSecond(t *testing.T) {
 func TestGeneratorThatKeepsToTheClockTakesAnotherWorkerID(t *testing.T) {
 	for _, kind := range []string{"defaultgen", "cached within 10 s"} {
 		each(t, kind, "Leased", func(c *cluster) {
-			p := c.pod()
-			burst, err := kinds["cached"](c.way(kvassigner.LeaseStore(p, "day", kvassigner.Config{})))
+			p, err := c.try("cached")
 			testkit.Must(c.T, err)
+			burst := p.gen
 			var id int64
 			for range 60 * 8192 {
 				if id, err = burst.Next(); err != nil {
