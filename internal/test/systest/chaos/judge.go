@@ -3,6 +3,7 @@ package chaos
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -37,7 +38,7 @@ type judge struct {
 	blocks   map[int64]int   // the holder whose IDs came first, by ID without its sequence
 	highest  map[int64]int64 // delta of an ID, by worker ID
 	counts   map[string]int
-	failures []string // the first few
+	failures []error // the first few
 }
 
 func newJudge(durable bool) *judge {
@@ -88,7 +89,7 @@ func (j *judge) wrong(kind string, number, first int, id int64) {
 // fail adds a failure. The caller holds mu.
 func (j *judge) fail(format string, args ...any) {
 	if len(j.failures) < 10 {
-		j.failures = append(j.failures, fmt.Sprintf(format, args...))
+		j.failures = append(j.failures, fmt.Errorf(format, args...))
 	}
 }
 
@@ -116,10 +117,7 @@ func (j *judge) String() string {
 func (j *judge) verdict(required ...string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	var errs []error
-	for _, f := range j.failures {
-		errs = append(errs, errors.New(f))
-	}
+	errs := slices.Clone(j.failures)
 	for _, name := range required {
 		if j.counts[name] == 0 {
 			errs = append(errs, fmt.Errorf("too little has happened: no %s", name))
