@@ -168,7 +168,7 @@ func (c *comparison) print(p *report.Page) {
 	p.Text("Wall time per ID, all goroutines together, and its ratio to an atomic add on as many goroutines in the same round. Medians of\n"+
 		"%d rounds of laps of %v, all contestants in random order in each. A contestant that the format of its IDs caps waits for\n"+
 		"time to pass. A dash: the cap is too low to show in a lap. If a library has an option for a wider format, both are here.", c.rounds, c.lap)
-	for _, kind := range []string{contestants.Own, contestants.Others, contestants.Baselines} {
+	for _, kind := range contestants.Kinds {
 		p.Table(c.speeds(kind))
 	}
 	p.Text("The bars that this library has to meet, each a median of the ratios of the same rounds:")

@@ -65,7 +65,7 @@ func (c *comparison) figure() chart.Figure {
 		Begin:    c.find(contestants.AtomicAdd, 1).shown(),
 		Caption:  []string{"go run ./" + c.Command, c.Facts.String(), c.starved()},
 	}
-	for _, kind := range []string{contestants.Own, contestants.Others, contestants.Baselines} {
+	for _, kind := range contestants.Kinds {
 		f.Keys = append(f.Keys, chart.Key{Text: kind, Style: styles[kind]})
 	}
 	f.Keys = append(f.Keys, chart.Key{Text: "capped by its ID format", Style: chart.Style{Color: "#d55e00", Hollow: true}})

@@ -4,7 +4,6 @@ package contestants
 
 import (
 	"context"
-	"slices"
 
 	"github.com/uidring/uidring/internal/test/gauge"
 )
@@ -15,6 +14,9 @@ const (
 	Others    = "other libraries"
 	Baselines = "baselines"
 )
+
+// Kinds are the kinds in the order of the tables.
+var Kinds = []string{Own, Others, Baselines}
 
 const (
 	increasing = "increasing"
@@ -52,18 +54,15 @@ type Rate struct {
 }
 
 // All returns the contestants in the order of the tables.
-func All() []Contestant {
-	own, others, base := ownGenerators(), otherLibraries(), baselines()
-	for i := range own {
-		own[i].Kind = Own
+func All() (all []Contestant) {
+	for i, list := range [][]Contestant{ownGenerators(), otherLibraries(), baselines()} {
+		for _, c := range list {
+			c.Kind = Kinds[i]
+			c.Crowd = c.Crowd || c.Kind == Baselines
+			all = append(all, c)
+		}
 	}
-	for i := range others {
-		others[i].Kind = Others
-	}
-	for i := range base {
-		base[i].Kind, base[i].Crowd = Baselines, true
-	}
-	return slices.Concat(own, others, base)
+	return all
 }
 
 // opened opens a source that needs no worker ID and cannot fail.
