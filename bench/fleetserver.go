@@ -19,7 +19,7 @@ import (
 type fleetServer struct {
 	open     func() (*sqlx.DB, error)
 	facts    string // a query for the version, the allowed connections, the host, and the file with the process number
-	counters string // a query for names and values
+	counters string // a query for Variable_name and Value
 	pid      int    // if the server runs on this host
 }
 
@@ -37,7 +37,7 @@ func newFleetServer(dsn string) *fleetServer {
 			facts: "SELECT 'PostgreSQL ' || current_setting('server_version'), current_setting('max_connections')::int, " +
 				"CASE WHEN inet_server_addr() IN ('127.0.0.1', '::1') THEN 'localhost' ELSE '' END, " +
 				"COALESCE((SELECT setting || '/postmaster.pid' FROM pg_settings WHERE name = 'data_directory'), '')",
-			counters: "SELECT '" + statements + "', SUM(calls)::bigint FROM pg_stat_statements",
+			counters: `SELECT '` + statements + `' AS "Variable_name", SUM(calls)::bigint AS "Value" FROM pg_stat_statements`,
 		}
 	}
 	return &fleetServer{
@@ -63,24 +63,19 @@ func (s *fleetServer) learn(ctx context.Context, db *sqlx.DB) (version string, a
 
 // count returns the counters. PostgreSQL has none without its extension pg_stat_statements.
 func (s *fleetServer) count(ctx context.Context, db *sqlx.DB) (map[string]int64, error) {
-	rows, err := db.QueryContext(ctx, s.counters)
+	var rows []struct {
+		Name  string        `db:"Variable_name"`
+		Value sql.NullInt64 `db:"Value"`
+	}
+	err := db.SelectContext(ctx, &rows, s.counters)
 	if err != nil && strings.Contains(s.counters, "pg_stat_statements") {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	counters := make(map[string]int64)
-	for rows.Next() {
-		var name string
-		var value sql.NullInt64
-		if err := rows.Scan(&name, &value); err != nil {
-			return nil, err
-		}
-		counters[name] = value.Int64
+	for _, row := range rows {
+		counters[row.Name] = row.Value.Int64
 	}
-	return counters, rows.Err()
+	return counters, err
 }
 
 // cpu returns the CPU time of the server's processes on Linux, or 0. PostgreSQL has a process for
