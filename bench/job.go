@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -177,32 +176,21 @@ func (j *job) printTimes(p *report.Page, times []time.Duration) {
 // DSN, and otherwise SQLite in a temporary folder, which the close func removes. With create, it
 // creates missing tables.
 func openDatabase(ctx context.Context, dsn string, create bool) (db *sqlx.DB, close func() error, err error) {
-	if dsn == "" {
-		db, close, err = openSQLite()
-	} else {
+	folder := "" // of SQLite
+	if dsn != "" {
 		db, err = sqlassigner.OpenMySQL(dsn)
-		close = func() error { return db.Close() }
+	} else if folder, err = os.MkdirTemp("", "uidring-bench-"); err == nil {
+		name := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(filepath.Join(folder, "worker_node.db")), RawQuery: "_pragma=synchronous(EXTRA)"}
+		db, err = sqlx.Open("sqlite", name.String())
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, errors.Join(err, os.RemoveAll(folder))
 	}
+	close = func() error { return errors.Join(db.Close(), os.RemoveAll(folder)) }
 	if create || dsn == "" {
 		if _, err := sqlassigner.Apply(ctx, db, sqlassigner.Config{}, schema.Nodes); err != nil {
 			return nil, nil, errors.Join(err, close())
 		}
 	}
 	return db, close, nil
-}
-
-func openSQLite() (*sqlx.DB, func() error, error) {
-	dir, err := os.MkdirTemp("", "uidring-bench-")
-	if err != nil {
-		return nil, nil, err
-	}
-	name := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(filepath.Join(dir, "worker_node.db")), RawQuery: "_pragma=synchronous(EXTRA)"}
-	db, err := sql.Open("sqlite", name.String())
-	if err != nil {
-		return nil, nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	return sqlx.NewDb(db, "sqlite"), func() error { return errors.Join(db.Close(), os.RemoveAll(dir)) }, nil
 }
