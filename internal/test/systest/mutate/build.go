@@ -37,15 +37,6 @@ func goTool(ctx context.Context, args ...string) *exec.Cmd {
 
 func withoutWorkspace() []string { return append(os.Environ(), "GOWORK=off") }
 
-// read finds the mutants of the package.
-func (t target) read(ctx context.Context, tmp string) (*source, error) {
-	p, err := load(ctx, t.dir, "./"+t.dir)
-	if err != nil {
-		return nil, err
-	}
-	return &source{target: t, tmp: tmp, files: p.files}, nil
-}
-
 // choose compiles the mutants that match, or a sample of them, and returns how many match.
 func (s *source) choose(ctx context.Context, names *regexp.Regexp) (compiled int, err error) {
 	matches := false

@@ -107,10 +107,11 @@ func (r *report) try(ctx context.Context, t target, names *regexp.Regexp) error 
 		return err
 	}
 	defer os.RemoveAll(tmp)
-	s, err := t.read(ctx, tmp)
+	p, err := load(ctx, t.dir, "./"+t.dir)
 	if err != nil {
 		return err
 	}
+	s := &source{target: t, tmp: tmp, files: p.files}
 	compiled, err := s.choose(ctx, names)
 	if err != nil || compiled == 0 {
 		return err
