@@ -50,15 +50,13 @@ func newRun(t testing.TB, server string, flush int) *run {
 		t.Fatalf("server %q, want mysql, mariadb or postgres", server)
 	}
 	var err error
-	if r.db, err = open(r.server.DSN()); err != nil {
-		t.Fatal(err)
-	}
+	r.db, err = open(r.server.DSN())
+	testkit.Must(t, err)
 	t.Cleanup(func() { _ = r.db.Close() })
 	r.db.SetMaxOpenConns(1)
 	r.db.SetMaxIdleConns(-1) // a kill of the server would leave a broken one
-	if _, err := sqlassigner.Apply(t.Context(), r.db, sqlassigner.Config{}); err != nil {
-		t.Fatal(err)
-	}
+	_, err = sqlassigner.Apply(t.Context(), r.db, sqlassigner.Config{})
+	testkit.Must(t, err)
 	r.store = sqlassigner.LeaseStore(r.db, "chaos", sqlassigner.Config{})
 	return r
 }

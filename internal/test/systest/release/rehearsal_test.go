@@ -192,9 +192,7 @@ func TestWheelOfThePythonClientCanBeImported(t *testing.T) {
 		t.Skipf("missing: setuptools and wheel (Debian packages python3-setuptools, python3-wheel): %v", err)
 	}
 	dir, out := t.TempDir(), t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS("../../../../clients/python")); err != nil { // the build writes beside the sources
-		t.Fatal(err)
-	}
+	testkit.Must(t, os.CopyFS(dir, os.DirFS("../../../../clients/python"))) // the build writes beside the sources
 	run(t, dir, nil, python, "-c", "import setuptools.build_meta as b, sys; b.build_wheel(sys.argv[1])", out)
 	wheel := onlyFile(t, out)
 	const program = "import importlib.metadata, importlib.resources, uidring; print(uidring.__file__, importlib.metadata.version('uidring')); " +
