@@ -15,6 +15,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
@@ -126,8 +127,7 @@ func TestMigrationCheckAdvises(t *testing.T) {
 // layout of Twitter. Worker IDs begin above the numbers of old processes.
 func TestMigrationFromSnowflake(t *testing.T) {
 	s := newSite(t, migrationPages[0])
-	_, err := sqlassigner.Apply(t.Context(), s.db, sqlassigner.Config{})
-	testkit.Must(t, err)
+	storetest.Apply(t, s.db)
 	_, page, _ := strings.Cut(s.page, "\n## bwmarrin/snowflake\n")
 	program, _ := programOf(t, "README.md")
 	program = regexp.MustCompile(`(?s)cached\.Config\{.*?\n\t\}`).ReplaceAllLiteralString(program, strings.TrimSpace(goBlocks.FindStringSubmatch(page)[1]))

@@ -15,6 +15,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
@@ -82,9 +83,7 @@ func ofPage(t *testing.T, page string) (program string, db *sqlx.DB) {
 	dsn := testserver.MySQL(t).DSN()
 	db, err := sqlassigner.OpenMySQL(dsn)
 	testkit.Close(t, db, err)
-	if _, err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}); err != nil {
-		t.Fatal(err)
-	}
+	storetest.Apply(t, db)
 	return strings.Replace(program, "root@tcp(127.0.0.1:3306)/ids?", dsn+"?", 1), db
 }
 
