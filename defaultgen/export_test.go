@@ -27,6 +27,9 @@ func (g *Generator) Used() int64 {
 	return used
 }
 
+// Position returns the next sequence number of the current unit.
+func (g *Generator) Position() int64 { return g.unit.Load().next.Load() }
+
 // Add is the rest of a Fill that stalled after it had looked how many IDs the unit has left.
 func (g *Generator) Add(n int64) (first int64, got int) { return g.unit.Load().add(n) }
 

@@ -25,7 +25,8 @@ type Assigner struct {
 	Assigns, Renewals, Releases atomic.Int64 // calls
 }
 
-// An AssignFunc answers the nth call of Assign, from 1 on.
+// An AssignFunc answers the nth call of Assign, from 1 on. For the zero Grant, Assign returns
+// neither a lease nor an error.
 type AssignFunc func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error)
 
 // Assign implements [assigner.Assigner].
@@ -35,7 +36,7 @@ func (a *Assigner) Assign(ctx context.Context, d assigner.Domain) (assigner.Leas
 		answer = Fresh
 	}
 	g, err := answer(ctx, int(a.Assigns.Add(1)), d)
-	if err != nil {
+	if err != nil || g == (assigner.Grant{}) {
 		return nil, err
 	}
 	g.RenewWithin, g.Namespace = a.Within, a.Named

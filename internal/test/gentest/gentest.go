@@ -37,6 +37,9 @@ type Generator interface {
 type Config struct {
 	keeper.Settings
 	Policy int
+
+	Words  testkit.Words    // of the command open of a script, for the fields that one package has
+	Padded func(blocks int) // Trace.Padded of package cached; or nil
 }
 
 // Stats has the fields that the Stats of both packages have.
@@ -59,8 +62,8 @@ type Stats struct {
 
 // A Subject is a package of generators.
 type Subject struct {
-	Package  string // the prefix of its errors
-	Policies int    // the policies are 0 to Policies - 1
+	Package  string   // the prefix of its errors
+	Policies []string // names of the policies in scripts
 
 	New      func(context.Context, Config) (Generator, error)
 	Validate func(Config) error
@@ -69,6 +72,13 @@ type Subject struct {
 	Lock func(Generator) (unlock func())
 	// Used calls the hook that tells the keeper of the worker ID the highest delta.
 	Used func(Generator)
+
+	// Lane returns Next of a new lane; nil if the package has no lanes.
+	Lane func(Generator) func() (int64, error)
+	// Commands are commands of scripts that one package has.
+	Commands map[string]func(Generator, testkit.Words) (string, error)
+	// Text returns the text of an error, the same under each policy.
+	Text func(policy int, err error) string
 
 	// Off is how far the time in an ID may be from the time of the call.
 	Off time.Duration
@@ -91,13 +101,9 @@ func Run(t *testing.T, subject Subject) {
 		run  func(*suite, *testing.T)
 		real bool // in real time, outside of a bubble
 	}{
-		{"each mistake is named", (*suite).eachMistake, true},
 		{"defaults", (*suite).defaults, false},
 
 		{"clock wrong in one reading", (*suite).wrongReading, true},
-
-		{"errors of the assigner", (*suite).assignerErrors, true},
-		{"last units of the layout", (*suite).lastUnit, false},
 
 		{"closed", (*suite).closed, false},
 		{"Close is bounded and wakes waiters", (*suite).closeWakes, false},
