@@ -5,17 +5,13 @@ import (
 	"errors"
 	"math"
 	"os"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
-	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gentest"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
@@ -29,55 +25,6 @@ func TestMain(m *testing.M) {
 
 // Each process is killed when it is as far ahead of the clock as MaxAhead allows.
 func TestRestartWithStaticWorkerIDRepeatsNoID(t *testing.T) { gentest.RestartsIncrease(t, 2, 16384) }
-
-// The layout of the second generator composes the same bits, but the registry of the process takes
-// it for another one, as if the first generator were in a process that was killed.
-func TestNewWaitsForMaxAheadWithUnfencedReusedWorkerID(t *testing.T) {
-	for _, ahead := range []time.Duration{time.Second, 2500 * time.Millisecond, time.Minute} {
-		synctest.Test(t, func(t *testing.T) {
-			derived := assigner.Grant{WorkerID: worker(), First: 1, Last: assigner.Unlimited, Reusable: true}
-			cfg := cached.Config{Layout: bitsalloc.Default(), Epoch: bubbleEpoch(), AllowReuse: true, Assigner: &fakeassigner.Assigner{OnAssign: gentest.Always(derived)},
-				MaxAhead: ahead, MaxStaleness: -1, StartTimeout: 2 * ahead}
-			killed := open(t, cfg)
-			if d := time.Since(gentest.Start); d > 0 {
-				t.Errorf("MaxAhead %v, AllowReuse: New took %v", ahead, d)
-			}
-			time.Sleep(700 * time.Millisecond)
-			var last int64
-			for id, err := killed.Next(); err == nil; id, err = killed.Next() {
-				last = id
-			}
-			if last == 0 {
-				t.Errorf("MaxAhead %v, AllowReuse: no ID in the first unit", ahead)
-			}
-			cfg.Layout, cfg.AllowReuse = bitsalloc.Baidu(), false
-			ctx, cancel := context.WithTimeout(t.Context(), ahead/2)
-			defer cancel()
-			began := time.Now()
-			if g, err := cached.NewContext(ctx, cfg); g != nil || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 0 {
-				t.Errorf("MaxAhead %v: NewContext = %v, %v, want the end of its context at once", ahead, g, err)
-			}
-			cfg.StartTimeout /= 4
-			if g, err := cached.New(cfg); g != nil || err == nil || !strings.Contains(err.Error(), "raise StartTimeout") || time.Since(began) > 0 {
-				t.Errorf("MaxAhead %v: New = %v, %v, want the end of StartTimeout at once", ahead, g, err)
-			}
-			cfg.StartTimeout *= 4
-			var log testkit.Recorder
-			cfg.Logger = log.Logger()
-			var g *cached.Generator
-			if d := gentest.Elapsed(func() { g = open(t, cfg) }); d != ahead.Truncate(time.Second) {
-				t.Errorf("MaxAhead %v: New took %v, want whole units", ahead, d)
-			}
-			waits := slices.ContainsFunc(log.Read(), func(line string) bool { return strings.HasPrefix(line, "WARN waiting for the first unit") })
-			if waits != (ahead > time.Second) {
-				t.Errorf("MaxAhead %v: the wait is logged: %t", ahead, waits)
-			}
-			if id, err := g.Next(); err != nil || id <= last {
-				t.Errorf("MaxAhead %v: Next = %d, %v, want an ID above %d", ahead, id, err, last)
-			}
-		})
-	}
-}
 
 // TestFailoverRepeatsNoID issues the IDs of a full ring and loses the store. The copy that replaces
 // the store is older: only a generator with a small ring had used it. Its quarantine must cover the
@@ -97,7 +44,7 @@ func TestFailoverRepeatsNoID(t *testing.T) {
 			lost := open(t, on(primary, boost))
 			synctest.Wait()
 			used := make(map[int64]bool)
-			for _, id := range drain(t, lost) {
+			for _, id := range take(t, lost, lost.Stats().Remaining) {
 				used[id] = true
 			}
 			next, err := cached.NewContext(t.Context(), on(standby, 1))
