@@ -48,23 +48,6 @@ func TestCarriedClockKeepsTheBordersOfUnits(t *testing.T) {
 	}
 }
 
-// A reading is carried on from the moment before it: here it takes longer than the unit lasts.
-func TestSlowReadingIsNotCarriedBeyondItsUnit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		slow := time.Duration(0)
-		g := openCarried(t, defaultgen.Config{Layout: wideIn(time.Second), Now: func() time.Time {
-			now := time.Now()
-			time.Sleep(slow)
-			return now
-		}})
-		time.Sleep(time.Second - 500*time.Microsecond)
-		slow = 700 * time.Microsecond
-		next(t, g)
-		slow = 0
-		checkTime(t, next(t, g), time.Now(), time.Second)
-	})
-}
-
 // The clock is read once a unit or a millisecond when it is the system's, and for each ID when it
 // is the user's.
 func TestHowOftenTheClockIsRead(t *testing.T) {

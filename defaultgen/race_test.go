@@ -82,14 +82,3 @@ func TestCallerThatIsHeldUpWhileItReadsTheClock(t *testing.T) {
 		})
 	}
 }
-
-// A Fill that stalls while other calls take the rest of its unit has no ID beyond the unit.
-func TestStalledFillGetsWhatIsLeft(t *testing.T) {
-	g, _ := onFakeClock(t, defaultgen.Config{})
-	fill(t, g, 14)
-	for _, want := range []int{2, 0, 0} {
-		if first, got := g.Add(5); got != want {
-			t.Errorf("%d IDs from %d, want %d", got, first, want)
-		}
-	}
-}
