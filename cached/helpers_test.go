@@ -28,21 +28,8 @@ func fresh(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, err
 	return g, err
 }
 
-// fenced gives a new worker ID at every call, for the next n deltas.
-func fenced(n int64) fakeassigner.AssignFunc {
-	return func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
-		g, err := fakeassigner.Fenced(n)(ctx, nth, d)
-		g.WorkerID, g.First, g.Last = worker(), g.First+1, g.Last+1
-		return g, err
-	}
-}
-
 // bubbleEpoch lies a day before the moment at which time starts in a synctest bubble.
 func bubbleEpoch() time.Time { return time.Date(1999, time.December, 31, 0, 0, 0, 0, time.UTC) }
-
-// bubbleStart is the delta at which time starts in a synctest bubble, with bubbleEpoch and a unit
-// of 1 s.
-const bubbleStart = 24 * 60 * 60
 
 // narrow has blocks of 16 IDs, so that a test gets through them.
 func narrow() bitsalloc.Layout {
@@ -75,27 +62,9 @@ func inBubble(t testing.TB, cfg cached.Config) *cached.Generator {
 
 // The helpers of gentest take IDs of either package.
 var (
-	next  = gentest.Next
 	parse = gentest.ParseID
 	take  = gentest.Fill
 )
-
-// drain takes all IDs that the ring has now.
-func drain(t testing.TB, g *cached.Generator) []int64 {
-	t.Helper()
-	return take(t, g, g.Stats().Remaining)
-}
-
-// holdSecond returns a Trace.Padded that keeps the padding goroutine from padding, from its first
-// pass after New until gate is closed.
-func holdSecond(gate chan struct{}) func(cached.PaddedInfo) {
-	var calls atomic.Int64
-	return func(cached.PaddedInfo) {
-		if calls.Add(1) == 2 {
-			<-gate
-		}
-	}
-}
 
 // checkSum asks that every ID that was put is accounted for.
 func checkSum(t testing.TB, s cached.Stats, put, issued int64) {

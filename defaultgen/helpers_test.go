@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring"
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
@@ -55,18 +54,9 @@ func onFakeClock(t testing.TB, cfg defaultgen.Config) (*defaultgen.Generator, *u
 // The helpers of gentest take IDs of either package.
 var (
 	next  = gentest.Next
-	wait  = gentest.Wait
 	parse = gentest.ParseID
 	fill  = gentest.Fill
 )
-
-// checkAt asks that an ID has this delta and sequence number.
-func checkAt(t testing.TB, f bitsalloc.Fields, delta, sequence int64) {
-	t.Helper()
-	if f.Delta != delta || f.Sequence != sequence {
-		t.Fatalf("ID of unit %d with sequence %d, want unit %d with sequence %d", f.Delta, f.Sequence, delta, sequence)
-	}
-}
 
 // checkTime asks that an ID is of the unit that at lies in.
 func checkTime(t testing.TB, f bitsalloc.Fields, at time.Time, unit time.Duration) {
@@ -84,6 +74,3 @@ func checkBack(t testing.TB, err error, behind time.Duration) {
 		t.Errorf("error %v, again after %v, want %s", err, after, want)
 	}
 }
-
-// reused is a Static worker ID that no other test has in its domain.
-func reused() assigner.Assigner { return assigner.Static(5) }
