@@ -1,14 +1,17 @@
 package cached_test
 
 import (
+	"errors"
 	"math"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/gentest"
 	"github.com/uidring/uidring/uidringtest"
 )
 
@@ -41,4 +44,50 @@ func TestCapacityDoesNotOverflow(t *testing.T) {
 			t.Errorf("Capacity %d, Remaining %d, want %d or nearly so, and no more", s.Capacity, s.Remaining, math.MaxInt)
 		}
 	})
+}
+
+// FuzzConfig asks that any Config gives an error or a generator that works, and never a panic.
+func FuzzConfig(f *testing.F) {
+	f.Add(uint8(28), uint8(5), uint8(17), uint8(13), int64(time.Second), int64(0), int64(0), int64(1), 3, 50, int64(0), int64(0), 0)
+	f.Add(uint8(41), uint8(0), uint8(10), uint8(12), int64(time.Millisecond), int64(1000), int64(0), int64(1023), 1, 99, int64(2e6), int64(1e6), 1)
+	f.Add(uint8(1), uint8(0), uint8(0), uint8(0), int64(time.Minute), int64(1), int64(-1), int64(-1), 21, 100, int64(-1), int64(-1), 2)
+	f.Add(uint8(63), uint8(0), uint8(0), uint8(0), int64(time.Second), int64(1), int64(0), int64(0), 1, 1, int64(-1), int64(0), 0)
+	f.Fuzz(func(t *testing.T, deltaBits, datacenterBits, workerBits, sequenceBits uint8, unit, age, datacenter, number int64,
+		boost, padding int, stale, ahead int64, policy int) {
+		now := time.Date(2026, time.June, 1, 0, 0, 0, 0, time.UTC)
+		cfg := cached.Config{
+			Layout: bitsalloc.Layout{DeltaBits: deltaBits, DatacenterBits: datacenterBits, WorkerBits: workerBits,
+				SequenceBits: sequenceBits, Unit: time.Duration(unit)},
+			Epoch:         now.Add(-time.Duration(age) * time.Millisecond),
+			DatacenterID:  datacenter,
+			Assigner:      &fakeassigner.Assigner{OnAssign: anyWorker(number)},
+			BoostPower:    boost,
+			PaddingFactor: padding,
+			MaxStaleness:  time.Duration(stale),
+			MaxAhead:      time.Duration(ahead),
+			OnEmpty:       cached.EmptyPolicy(policy),
+			Now:           func() time.Time { return now },
+		}
+		g, err := cached.New(cfg)
+		if err != nil {
+			return
+		}
+		defer g.Close()
+		for last, i := int64(0), 0; i < 100; i++ {
+			id, err := g.Next()
+			if errors.Is(err, cached.ErrEmpty) || errors.Is(err, cached.ErrTooFarAhead) || errors.Is(err, cached.ErrTimeExhausted) {
+				continue
+			}
+			fields := gentest.Parse(t, g, id, err)
+			if id <= last || fields.WorkerID != number || fields.DatacenterID != datacenter {
+				t.Fatalf("%v after %d", fields, last)
+			}
+			last = id
+		}
+	})
+}
+
+// anyWorker gives any number, with a fence that is out of the way: successors need not start above.
+func anyWorker(number int64) fakeassigner.AssignFunc {
+	return gentest.Always(assigner.Grant{WorkerID: number, First: 1, Last: assigner.Unlimited - 1, Guarantee: assigner.GuaranteeFenced})
 }
