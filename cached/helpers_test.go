@@ -47,13 +47,9 @@ func open(t testing.TB, cfg cached.Config) *cached.Generator {
 	return testkit.Close(t, g, err)
 }
 
-// inBubble is open with the narrow layout, unless cfg has another, and an epoch that suits a
-// bubble.
+// inBubble is open with an epoch that suits a bubble.
 func inBubble(t testing.TB, cfg cached.Config) *cached.Generator {
 	t.Helper()
-	if cfg.Layout == (bitsalloc.Layout{}) {
-		cfg.Layout = narrow()
-	}
 	cfg.Epoch = bubbleEpoch()
 	g := open(t, cfg)
 	synctest.Wait() // for the padding goroutine to look at the ring that New has filled
