@@ -3,7 +3,6 @@ package cached_test
 import (
 	"context"
 	"errors"
-	"math"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -56,32 +55,6 @@ func TestFailoverRepeatsNoID(t *testing.T) {
 						t.Fatalf("%v is issued twice", parse(t, next, id))
 					}
 				}
-			}
-		})
-	}
-}
-
-// A lease may begin beyond the layout before the clock is there. The error then says why.
-func TestLeaseBeyondTheLayout(t *testing.T) {
-	for name, row := range map[string]struct {
-		cfg  cached.Config
-		says string // why; "" if the layout has ended
-	}{
-		"the largest MaxAhead": {cached.Config{Assigner: assigner.Static(8), MaxAhead: math.MaxInt64}, "MaxAhead"},
-		"a long MaxAhead":      {cached.Config{Assigner: assigner.Static(8), MaxAhead: 100 * time.Hour}, "MaxAhead"},
-		"a fence": {cached.Config{Assigner: &fakeassigner.Assigner{OnAssign: gentest.Always(
-			assigner.Grant{WorkerID: 8, First: 1 << 20, Last: 1 << 20, Guarantee: assigner.GuaranteeFenced})}}, "Recover"},
-		"no unit left": {cached.Config{Assigner: assigner.Static(8), AllowReuse: true}, ""},
-	} {
-		testkit.Bubble(t, name, func(t *testing.T) {
-			cfg := row.cfg
-			cfg.Layout, cfg.Epoch = bitsalloc.Layout{DeltaBits: 18, WorkerBits: 10, SequenceBits: 4, Unit: time.Second}, gentest.NewEpoch()
-			if row.says == "" {
-				time.Sleep(time.Until(cfg.Epoch.Add((1<<18 - 1) * time.Second)))
-			}
-			_, err := cached.New(cfg)
-			if !errors.Is(err, cached.ErrTimeExhausted) || !strings.Contains(err.Error(), row.says) || row.says == "" && strings.Contains(err.Error(), "worker ID") {
-				t.Errorf("New = %v", err)
 			}
 		})
 	}
