@@ -71,11 +71,7 @@ func inside(t *testing.T, dsn string) *sqlx.DB {
 }
 
 func TestNodes(t *testing.T) {
-	onBoth(t, func(t *testing.T, f flavor) {
-		b := f.database(t)
-		b.Kills = f.name == "MariaDB" // MySQL takes seconds to start again, and the same driver waits for it
-		storetest.Run(t, b)
-	})
+	onBoth(t, func(t *testing.T, f flavor) { storetest.Run(t, f.database(t)) })
 }
 
 // The tests that leave a server as it was share one. With GTIDs, MySQL keeps a transaction from
@@ -92,17 +88,10 @@ func TestDialect(t *testing.T) {
 			"ASwapThatHasLostWaitsForNoLock":           lostSwaps,
 			"AUserWhoMayNotSeeReplicationGetsAWarning": unseenReplication,
 			"FilesRunAndKeepTheOriginalsColumns":       files,
-			"AStartWaitsUntilTheServerTakesWrites":     takesWrites,
 		} {
 			t.Run(name, func(t *testing.T) { test(t, f, b) })
 		}
 	})
-}
-
-func takesWrites(t *testing.T, _ flavor, b storetest.Database) {
-	db, _ := b.Applied(t)
-	storetest.ComesBack(t, db, func() { storetest.Exec(t, db, "SET GLOBAL read_only = ON") },
-		func() { storetest.Exec(t, db, "SET GLOBAL read_only = OFF") })
 }
 
 // as replaces the user of a DSN.

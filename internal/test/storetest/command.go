@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -42,7 +43,7 @@ func (c command) value(name string) (text string) {
 }
 
 // do runs a command, and returns its answer.
-func (c command) do() []string {
+func (c command) do() (lines []string, err error) {
 	switch c.Words[0] {
 	case "server", "empty":
 	case "env":
@@ -51,95 +52,115 @@ func (c command) do() []string {
 	case "open":
 		c.open()
 	case "move", "copy", "link", "delete":
-		testkit.Must(c.T, c.changeFile(c.Arg(1), c.Arg(2)))
+		return nil, c.changeFile(c.Arg(1), c.Arg(2))
 	case "inside":
 		c.handles[c.Arg(1)] = c.b.Inside(c.T, c.dsn)
 	case "block":
-		c.unblock = c.b.Block(c.T, c.dsn, c.text)
-	case "unblock":
-		c.unblock()
+		c.undo = c.b.Block(c.T, c.dsn, c.text)
+	case "down":
+		c.undo = c.b.Down(c.T, c.dsn)
+	case "unblock", "up":
+		c.undo()
 	case "start":
-		a := c.assigner()
-		go func() {
-			_, err := c.take(a)
-			c.started <- err
-		}()
-		testkit.Until(c.T, "a session waits", func() bool { return Get[int](c.T, c.db, c.b.Blocked) > 0 })
+		go func() { c.started <- c.rest() }()
 	case "done":
-		return c.answer(<-c.started)
+		done := <-c.started
+		return done.lines, done.err
+	case "blocked":
+		c.until(c.b.Blocked)
+	case "until":
+		c.until(c.text)
+	case "retried":
+		testkit.Until(c.T, "a call is tried again", func() bool { return c.retries.Swap(0) > 0 })
 	default:
 		return c.test()
 	}
-	return nil
+	return nil, nil
+}
+
+// An answer is the answer of a command that has run beside others.
+type answer struct {
+	lines []string
+	err   error
+}
+
+// rest runs the command behind the first word.
+func (c command) rest() answer {
+	c.Words = c.Words[1:]
+	_, c.text, _ = strings.Cut(c.text, " ")
+	lines, err := c.do()
+	return answer{lines, err}
+}
+
+// until waits until a query counts something.
+func (c command) until(query string) {
+	testkit.Until(c.T, query, func() bool { return Get[int](c.T, c.db, query) > 0 })
 }
 
 // test runs a command under test, and returns its answer.
-func (c command) test() []string {
+func (c command) test() (lines []string, err error) {
 	ctx, cancel := c.context()
 	defer cancel()
 	store := c.store()
 	switch name := c.Arg(1); c.Words[0] {
 	case "sql":
-		return c.answer(c.exec(c.text))
+		return nil, c.exec(c.text)
 	case "java":
-		return c.answer(c.exec(javaRow(name)))
+		return nil, c.exec(javaRow(name))
 	case "get":
 		return c.get()
 	case "apply":
 		return c.apply(ctx)
 	case "assign":
-		a := c.assigner()
-		l, err := c.take(a)
-		if err != nil {
-			return c.answer(err)
-		}
-		c.assigners[name], c.leases[name] = a, l
-		return []string{fmt.Sprint("worker ", l.Grant().WorkerID)}
+		return c.assign(ctx)
 	case "renew":
-		return c.answer(c.renew(ctx, c.leases[name]))
+		return nil, c.renew(ctx, c.held(name))
 	case "end":
-		return c.answer(c.leases[name].End(ctx, assigner.Ending{Released: true, Used: 1}))
+		h := c.held(name)
+		return nil, h.lease.End(ctx, assigner.Ending{Released: true, Used: h.used})
 	case "advance":
 		r, err := c.source().Advance(ctx, c.Arg(2), c.Number(3))
-		return c.answer(err, fmt.Sprintf("%d to %d in steps of %d", r.First, r.Last, max(r.Increment, 1)))
+		if err != nil {
+			return nil, err
+		}
+		return []string{fmt.Sprintf("%d to %d in steps of %d", r.First, r.Last, max(r.Increment, 1))}, nil
 	case "recover":
-		lead, err := time.ParseDuration(name)
-		return c.answer(errors.Join(err, leasestore.Recover(ctx, store, leasestore.Recovery{Lead: lead})))
+		return nil, leasestore.Recover(ctx, store, leasestore.Recovery{Lead: c.Duration(1)})
 	case "pin":
 		d := c.domain()
-		return c.answer(sqlassigner.Pin(ctx, c.db, c.config(), d.Layout, d.Epoch))
+		return nil, sqlassigner.Pin(ctx, c.db, c.config(), d.Layout, d.Epoch)
 	}
 	return c.show(ctx, store)
 }
 
 // show runs a command that prints facts about a store.
-func (c command) show(ctx context.Context, store leasestore.Store) (lines []string) {
+func (c command) show(ctx context.Context, store leasestore.Store) (lines []string, err error) {
 	switch c.Words[0] {
 	case "status":
 		status, err := store.Status(ctx)
-		return c.answer(err, status.Faults...)
+		return status.Faults, err
 	case "faults":
 		status, err := store.Status(ctx)
 		CheckUndurable(c.T, c.db, status.Faults...)
-		return c.answer(err, status.Faults...)
+		return status.Faults, err
 	case "identity":
 		status, err := store.Status(ctx)
-		return c.answer(err, cmp.Or(status.Identity, "none"))
+		return []string{cmp.Or(status.Identity, "none")}, err
 	case "meta":
 		m, err := store.LoadMeta(ctx) // the row comes beside ErrOverlap, for tools
-		return append([]string{fmt.Sprintf("version %d, first worker ID %d", m.Version, m.FirstWorkerID)}, c.answer(err)...)
+		return []string{fmt.Sprintf("version %d, first worker ID %d", m.Version, m.FirstWorkerID)}, err
 	case "namespaces":
 		all, err := store.Namespaces(ctx)
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			lines = append(lines, fmt.Sprintf("%s from %d", name, all[name].FirstWorkerID))
 		}
-		return c.answer(err, lines...)
+		return lines, err
 	case "log":
 		lines = slices.DeleteFunc(c.log.Read(), func(line string) bool { return !strings.HasPrefix(line, "level=WARN") })
-		return []string{cmp.Or(strings.Join(lines, "\n"), "none")}
+		return []string{cmp.Or(strings.Join(lines, "\n"), "none")}, nil
 	}
-	c.Fatalf("unknown command %q", c.Words)
-	return nil
+	c.Errorf("unknown command %q", c.Words)
+	return nil, nil
 }
 
 // sentinels are the errors that an answer names if, and only if, the error wraps them.
@@ -148,8 +169,8 @@ var sentinels = []error{context.Canceled, assigner.ErrWorkerRowLost, assigner.Er
 	sqlassigner.ErrUnreachable, sqlassigner.ErrAccessDenied, sqlassigner.ErrTableMissing, sqlassigner.ErrTableTwin,
 	sqlassigner.ErrKeyNotReturned, sqlassigner.ErrNoCounter, segment.ErrInvalidRange}
 
-// answer returns an error as text, or else lines.
-func (c command) answer(err error, lines ...string) []string {
+// texts returns an answer with its error as the last line.
+func (c command) texts(lines []string, err error) []string {
 	if err == nil {
 		return lines
 	}
@@ -159,7 +180,7 @@ func (c command) answer(err error, lines ...string) []string {
 			c.Errorf("> %s: errors.Is(%v, %v) = %v", strings.Join(c.Words, " "), err, sentinel, !named)
 		}
 	}
-	return []string{"error: " + strings.ReplaceAll(err.Error(), "\n", "; ")}
+	return append(lines, "error: "+strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 // endsAtRetry is the key of a context's value that ends it.
@@ -174,18 +195,24 @@ func (c command) context() (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// A retries handler ends the context of a call that is about to be retried.
-type retries struct{ slog.Handler }
+// A counter counts the calls that are about to be retried, and ends their contexts.
+type counter struct {
+	slog.Handler
+	retries *atomic.Int64
+}
 
-func (h retries) Handle(ctx context.Context, r slog.Record) error {
-	if end, ok := ctx.Value(endsAtRetry{}).(context.CancelFunc); ok && r.Level == slog.LevelDebug {
-		end()
+func (h counter) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level == slog.LevelDebug {
+		h.retries.Add(1)
+		if end, ok := ctx.Value(endsAtRetry{}).(context.CancelFunc); ok {
+			end()
+		}
 	}
 	return h.Handler.Handle(ctx, r)
 }
 
 func (c command) config() sqlassigner.Config {
-	logger := slog.New(retries{c.log.TextLogger().Handler()})
+	logger := slog.New(counter{c.log.TextLogger().Handler(), &c.retries})
 	return sqlassigner.Config{AllowUndurable: c.flag("undurable"), LowerCase: c.flag("lower"), Logger: logger}
 }
 
@@ -202,7 +229,7 @@ func (c command) assigner() assigner.Assigner {
 	kind, of, key := c.Arg(2), c.value("of"), c.value("key")
 	switch {
 	case of != "":
-		return c.assigners[of]
+		return c.held(of).assigner
 	case key != "":
 		return sqlassigner.Sticky(c.db, key, c.config())
 	case kind == "auto":
@@ -242,24 +269,44 @@ func (c command) domain() assigner.Domain {
 	return d
 }
 
-// take takes a lease.
-func (c command) take(a assigner.Assigner) (assigner.Lease, error) {
-	ctx, cancel := c.context()
-	defer cancel()
-	return a.Assign(ctx, c.domain())
+// A holding is a lease of a script.
+type holding struct {
+	assigner assigner.Assigner
+	lease    assigner.Lease
+	used     int64 // the delta up to which the holder has used it
+}
+
+// assign takes a lease.
+func (c command) assign(ctx context.Context) (lines []string, err error) {
+	a := c.assigner()
+	l, err := a.Assign(ctx, c.domain())
+	if err != nil {
+		return nil, err
+	}
+	c.holdings.Store(c.Arg(1), &holding{a, l, l.Grant().First})
+	return []string{fmt.Sprint("worker ", l.Grant().WorkerID)}, nil
+}
+
+// held returns the holding with a name.
+func (c command) held(name string) *holding {
+	h, ok := c.holdings.Load(name)
+	if !ok {
+		panic("no lease " + name)
+	}
+	return h.(*holding)
 }
 
 // renew renews a lease.
-func (c command) renew(ctx context.Context, l assigner.Lease) error {
+func (c command) renew(ctx context.Context, h *holding) error {
 	if c.flag("more") {
-		last := l.Grant().Last
-		return stores.Extend(ctx, l, last, last+100)
+		h.used = h.lease.Grant().Last
+		return stores.Extend(ctx, h.lease, h.used, h.used+100)
 	}
-	return stores.Extend(ctx, l, 1, 1)
+	return stores.Extend(ctx, h.lease, h.used, h.used+1)
 }
 
 // apply prints the names of the tables that it creates.
-func (c command) apply(ctx context.Context) []string {
+func (c command) apply(ctx context.Context) (lines []string, err error) {
 	var groups []schema.Group
 	for _, g := range schema.Groups() {
 		if c.flag(string(g)) {
@@ -267,7 +314,10 @@ func (c command) apply(ctx context.Context) []string {
 		}
 	}
 	made, err := sqlassigner.Apply(ctx, c.db, c.config(), groups...)
-	return c.answer(err, cmp.Or(strings.Join(made, " "), "none"))
+	if err != nil {
+		return nil, err
+	}
+	return []string{cmp.Or(strings.Join(made, " "), "none")}, nil
 }
 
 // source returns the source of a command such as advance segment orders 10 part=1/2.
@@ -332,16 +382,16 @@ func (c command) exec(statements string) error {
 }
 
 // get prints the rows that a query finds.
-func (c command) get() (lines []string) {
+func (c command) get() (lines []string, err error) {
 	rows, err := c.db.QueryxContext(c.Context(), c.text)
 	if err != nil {
-		return c.answer(err)
+		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		values, err := rows.SliceScan()
 		if err != nil {
-			return c.answer(err)
+			return nil, err
 		}
 		var line []string
 		for _, value := range values {
@@ -352,5 +402,5 @@ func (c command) get() (lines []string) {
 		}
 		lines = append(lines, strings.Join(line, " "))
 	}
-	return c.answer(rows.Err(), lines...)
+	return lines, rows.Err()
 }

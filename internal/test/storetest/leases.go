@@ -1,8 +1,6 @@
 package storetest
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -27,10 +25,8 @@ func RunLeases(t *testing.T, b Database) {
 // errors, the life of a lease, transactions and an outage.
 func Driver(t *testing.T, b Database) {
 	b.run(t, "ExpiryHasTheDigitsOfTheClock", expiryDigits)
-	b.run(t, "ErrorsAreDiagnosed", driverErrors)
-	b.run(t, "LeasesLive", leasesLive)
 	b.run(t, "TransactionThatBeginsIsRefused", transactionBegins)
-	b.run(t, "RenewalWaitsForTheDatabase", renewalWaits)
+	b.runScript(t, "testdata/drivers.txt")
 }
 
 // LeasesWithstandFaults cuts connections, and kills the server if the Database can.
@@ -80,46 +76,6 @@ func expiryDigits(t *testing.T, b Database) {
 	if errRow != nil || errAfter != nil || row.Expires.Before(before.Now.Add(ttl-digit)) || row.Expires.After(after.Now.Add(ttl+digit)) || row.Owner != `ö'"\%?$1` {
 		t.Errorf("row %+v, want that it expires %v after a time from %v to %v: %v, %v", row, ttl, before.Now, after.Now, errRow, errAfter)
 	}
-}
-
-func driverErrors(t *testing.T, b Database) {
-	db, _ := b.Applied(t)
-	Exec(t, db, "DROP TABLE WORKER_LEASE")
-	Refused(t, Leased(db), sqlassigner.ErrTableMissing, "WORKER_LEASE")
-	Exec(t, db, "CREATE TABLE WORKER_LEASE AS SELECT * FROM WORKER_LEASE_META")
-	if _, err := TryAssign(t, Leased(db), time.Minute); err == nil || errors.Is(err, sqlassigner.ErrUnreachable) {
-		t.Errorf("Assign with a table of other columns: %v, want an error of the statement", err)
-	}
-}
-
-func leasesLive(t *testing.T, b Database) {
-	db, _ := b.Applied(t)
-	Renew(t, Assign(t, Disposable(db)))
-	Renew(t, Assign(t, Sticky(db)))
-	cfg := assigner.LeaseConfig{FirstWorkerID: besideNodes, MaxLead: time.Hour, Owner: "owner"}
-	fenced := assigner.Fenced(LeaseStore(db), assigner.Static(besideNodes), cfg)
-	first := Assign(t, fenced)
-	limit := first.Grant().Last
-	if err := errors.Join(stores.Extend(t.Context(), first, limit, limit+10), first.End(t.Context(), assigner.Ending{Released: true, Used: limit})); err != nil {
-		t.Error(err)
-	}
-	if again := Assign(t, fenced).Grant(); again.First <= limit {
-		t.Errorf("grant %+v after a release at %d, want it above", again, limit)
-	}
-}
-
-// renewalWaits has a renewal meet a database that is down until the first attempt has failed.
-func renewalWaits(t *testing.T, b Database) {
-	db, dsn := b.Applied(t)
-	log := testkit.Recorder{First: make(chan struct{})}
-	s := sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{Logger: log.Logger()})
-	l := Assign(t, assigner.Leased(s, assigner.LeaseConfig{}))
-	limit := l.Grant().Last
-	up := b.Down(t, dsn)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	waits(t, &log, func() error { return stores.Extend(ctx, l, limit, limit+100) }, up)
-	wantFence(t, s, l, 1)
 }
 
 // wantFence checks that a row has the fence of its lease.

@@ -1,8 +1,6 @@
 package storetest
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -13,75 +11,15 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // Run runs the tests of Disposable and Sticky that need no particular server, and of both beside
 // leases.
 func Run(t *testing.T, b Database) {
-	b.run(t, "LeasesOutliveAnOutage", outlive)
 	b.run(t, "DisposableConforms", disposableConforms)
 	b.run(t, "StickyConforms", stickyConforms)
 	b.run(t, "LeasedCreatesItsTables", leasedCreates)
-}
-
-// outlive renews leases without a fence while the server is away, and has an assignment wait for
-// it.
-func outlive(t *testing.T, b Database) {
-	if !b.Kills {
-		t.Skip("the database has no server, or a shared one")
-	}
-	db, dsn := b.Applied(t)
-	leases := []assigner.Lease{Assign(t, Disposable(db)), Assign(t, Sticky(db))}
-	var up func()
-	ComesBack(t, db, func() { up = b.Down(t, dsn) }, func() {
-		for _, l := range leases {
-			before := l.Grant()
-			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-			err := stores.Extend(ctx, l, 1, 1)
-			cancel()
-			if !errors.Is(err, sqlassigner.ErrUnreachable) || errors.Is(err, assigner.ErrWorkerRowLost) || l.Grant() != before {
-				t.Errorf("Renew: %v, grant %+v; want ErrUnreachable and %+v", err, l.Grant(), before)
-			}
-		}
-		up()
-	})
-	for _, l := range leases {
-		Renew(t, l)
-	}
-}
-
-// ComesBack starts an assignment while the server is away and has it come back at the first attempt
-// that failed.
-func ComesBack(t *testing.T, db *sqlx.DB, down, up func()) {
-	t.Helper()
-	l := Assign(t, Disposable(db))
-	down()
-	log := testkit.Recorder{First: make(chan struct{})}
-	waits(t, &log, func() error {
-		_, err := TryAssign(t, sqlassigner.Disposable(db, sqlassigner.Config{Logger: log.Logger()}), time.Minute)
-		return err
-	}, up)
-	Renew(t, l)
-}
-
-// waits checks that a call, which logs its attempts, tries again until help has run, which its
-// first failed attempt starts.
-func waits(t *testing.T, log *testkit.Recorder, call func() error, help func()) {
-	t.Helper()
-	done := make(chan error, 1)
-	go func() { done <- call() }()
-	select {
-	case <-log.First:
-		help()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	case err := <-done:
-		t.Errorf("the call returned %v at once", err)
-		help()
-	}
 }
 
 func disposableConforms(t *testing.T, b Database) {

@@ -4,14 +4,17 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
@@ -28,8 +31,9 @@ var scripts embed.FS
 // the sentinels that these name, and no others. Where they name a canceled context, it ends before
 // the first retry. A command without an answer must succeed.
 //
-// Commands use the first handle of the database, or the one whose name and colon come first. These
-// prepare a case:
+// Commands use the first handle of the database, or the one whose name and colon come first. In a
+// command and in its answer, $a.first and $a.last are the deltas of the lease a, and $a.used is the
+// last one that its holder has used. These prepare a case:
 //
 //	server --log-bin                  starts a server with these arguments for all rows
 //	empty                             creates no tables
@@ -40,6 +44,9 @@ var scripts embed.FS
 //	sql STATEMENT; STATEMENT          runs statements
 //	java, java 7                      inserts the row of a Java service, with the ID 7
 //	block WORKER_NODE, unblock        keeps others from writing to a table, and lets them
+//	down, up                          takes the database down, and back
+//	start assign a disposable, done   runs a command beside the next ones, and prints its answer
+//	blocked, until QUERY, retried     wait for a blocked session, for a count, for a call that failed
 //
 // These are under test:
 //
@@ -47,7 +54,6 @@ var scripts embed.FS
 //	apply nodes segments              creates the tables of these groups
 //	assign a disposable               takes a lease with the name a; see script.assigner
 //	every undurable                   takes a lease by each kind of assigner
-//	start a disposable, done          takes a lease that waits until unblock, and prints its answer
 //	renew a, renew a more, end a      more: the holder has used all deltas
 //	advance leaf orders 10            takes a range of a counter; see script.source
 //	status, faults                    print faults; faults checks that each assigner rejects them
@@ -57,15 +63,19 @@ func RunScripts(t *testing.T, b Database) {
 	files, err := fs.Glob(scripts, "testdata/*.txt")
 	testkit.Must(t, err)
 	for _, file := range files {
-		text, err := scripts.ReadFile(file)
-		testkit.Must(t, err)
-		paragraphs := strings.SplitSeq(strings.TrimSuffix(string(text), "\n"), "\n\n")
-		for p := range paragraphs {
-			title, _, _ := strings.Cut(p, "\n")
-			topic := strings.TrimSuffix(strings.TrimPrefix(file, "testdata/"), ".txt")
-			if rows := rowsFor(b.Kind, p); len(rows) > 0 {
-				t.Run(topic+"/"+strings.Trim(title, "# ."), func(t *testing.T) { b.runCase(t, p, rows) })
-			}
+		b.runScript(t, file)
+	}
+}
+
+// runScript runs a file of testdata.
+func (b Database) runScript(t *testing.T, file string) {
+	text, err := scripts.ReadFile(file)
+	testkit.Must(t, err)
+	topic := strings.TrimSuffix(path.Base(file), ".txt")
+	for p := range strings.SplitSeq(strings.TrimSuffix(string(text), "\n"), "\n\n") {
+		title, _, _ := strings.Cut(p, "\n")
+		if rows := rowsFor(b.Kind, p); len(rows) > 0 {
+			t.Run(topic+"/"+strings.Trim(title, "# ."), func(t *testing.T) { b.runCase(t, p, rows) })
 		}
 	}
 }
@@ -114,26 +124,23 @@ func rowsFor(kind, paragraph string) (rows [][]string) {
 // A script is the world of a case.
 type script struct {
 	*testing.T
-	b         Database
-	dsn       string
-	handles   map[string]*sqlx.DB          // the first one is ""
-	assigners map[string]assigner.Assigner // by the names of their leases
-	leases    map[string]assigner.Lease
-	log       testkit.Recorder // of all assigners and stores
-	unblock   func()
-	started   chan error
+	b        Database
+	dsn      string
+	handles  map[string]*sqlx.DB // the first one is ""
+	holdings sync.Map            // by the names of the leases
+	log      testkit.Recorder    // of all assigners and stores
+	retries  atomic.Int64        // of calls
+	undo     func()              // of block and down
+	started  chan answer
 }
 
 func newScript(t *testing.T, b Database, paragraph string) *script {
-	s := &script{T: t, b: b, started: make(chan error, 1), leases: make(map[string]assigner.Lease),
-		assigners: make(map[string]assigner.Assigner)}
 	create := b.Applied
 	if strings.Contains(paragraph, "\n> empty") {
 		create = b.Empty
 	}
 	db, dsn := create(t)
-	s.handles, s.dsn = map[string]*sqlx.DB{"": db}, dsn
-	return s
+	return &script{T: t, b: b, dsn: dsn, handles: map[string]*sqlx.DB{"": db}, started: make(chan answer, 1)}
 }
 
 // run runs the commands of a paragraph, and compares their answers.
@@ -157,7 +164,8 @@ func (s *script) run(paragraph string) {
 
 // check runs a command, and compares its answer.
 func (s *script) check(line string, want []string) {
-	c := command{script: s, want: strings.Join(want, "\n")}
+	line = s.known(line)
+	c := command{script: s, want: s.known(strings.Join(want, "\n"))}
 	handle, rest, named := strings.Cut(line, ": ")
 	if !named || strings.Contains(handle, " ") {
 		handle, rest = "", line
@@ -170,11 +178,24 @@ func (s *script) check(line string, want []string) {
 	if c.Words[0] == "every" {
 		for _, kind := range Kinds {
 			c.Words = append(testkit.Words{"assign", kind, kind}, strings.Fields(c.text)...)
-			c.compare(line+", "+kind, c.do())
+			c.compare(line+", "+kind, c.texts(c.do()))
 		}
 		return
 	}
-	c.compare(line, c.do())
+	c.compare(line, c.texts(c.do()))
+}
+
+// known replaces the deltas of leases, such as $a.last.
+func (s *script) known(text string) string {
+	for name, value := range s.holdings.Range {
+		if before := fmt.Sprintf("$%s.", name); strings.Contains(text, before) {
+			h := value.(*holding)
+			g := h.lease.Grant()
+			text = strings.NewReplacer(before+"first", strconv.FormatInt(g.First, 10),
+				before+"last", strconv.FormatInt(g.Last, 10), before+"used", strconv.FormatInt(h.used, 10)).Replace(text)
+		}
+	}
+	return text
 }
 
 // compare reports an answer other than the wanted one.
