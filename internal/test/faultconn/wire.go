@@ -188,6 +188,7 @@ func (l *link) end() {
 type Proxy struct {
 	*Wire
 	listener net.Listener
+	target   atomic.Pointer[string]
 }
 
 // Start starts a proxy with a wire of its own on a free port of this host. It ends with the test.
@@ -202,6 +203,8 @@ func (w *Wire) Proxy(t testing.TB, target string) *Proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	testkit.Must(t, err)
+	p := &Proxy{Wire: w, listener: listener}
+	p.target.Store(&target)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {
@@ -209,7 +212,7 @@ func (w *Wire) Proxy(t testing.TB, target string) *Proxy {
 			if err != nil {
 				return
 			}
-			wg.Go(func() { w.carry(client, target) })
+			wg.Go(func() { w.carry(client, *p.target.Load()) })
 		}
 	})
 	t.Cleanup(func() {
@@ -217,11 +220,17 @@ func (w *Wire) Proxy(t testing.TB, target string) *Proxy {
 		w.Down()
 		wg.Wait()
 	})
-	return &Proxy{w, listener}
+	return p
 }
 
 // Addr is where clients connect.
 func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+// Lead cuts all connections. The next ones lead to another server.
+func (p *Proxy) Lead(target string) {
+	p.target.Store(&target)
+	p.Down()()
+}
 
 func (w *Wire) carry(client net.Conn, target string) {
 	defer client.Close()

@@ -30,6 +30,8 @@ type Database struct {
 	Kind string
 	// Start starts another server of the kind.
 	Start func(t *testing.T, args ...string) Database
+	// Server is the server of all databases. Nil: there is none, or the test did not start it.
+	Server *testserver.Server
 	// As replaces the user in a DSN.
 	As func(dsn, user string) string
 	// Empty creates a database without tables. It returns a handle, which the test closes, and the
@@ -58,6 +60,7 @@ type Database struct {
 func OnServer(s *testserver.Server, first string, open func(t *testing.T, dsn string) *sqlx.DB) Database {
 	var databases atomic.Int64
 	return Database{
+		Server: s,
 		Empty: func(t *testing.T) (*sqlx.DB, string) {
 			name := fmt.Sprintf("test%d", databases.Add(1))
 			Exec(t, open(t, s.DSN()), "CREATE DATABASE "+name)

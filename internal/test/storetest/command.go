@@ -19,6 +19,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/faultconn"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/schema"
@@ -46,6 +47,11 @@ func (c command) value(name string) (text string) {
 func (c command) do() (lines []string, err error) {
 	switch c.Words[0] {
 	case "server", "empty":
+	case "serve", "kill", "restart", "lead":
+		c.serve(c.Arg(1), c.Words[2:])
+	case "let":
+		name, query, _ := strings.Cut(c.text, " ")
+		c.values[name] = Get[string](c.T, c.db, query)
 	case "env":
 		name, value, _ := strings.Cut(c.text, "=")
 		c.Setenv(name, value)
@@ -97,6 +103,27 @@ func (c command) until(query string) {
 	testkit.Until(c.T, query, func() bool { return Get[int](c.T, c.db, query) > 0 })
 }
 
+// serve runs a command about a server that is not the one of the databases.
+func (c command) serve(name string, args []string) {
+	switch c.Words[0] {
+	case "serve":
+		server := c.b.Start(c.T, args...).Server
+		c.servers[name], c.handles[name] = server, c.b.Open(c.T, server.DSN())
+	case "kill":
+		c.servers[name].Kill9()
+	case "restart":
+		c.servers[name].Restart(args...)
+	case "lead":
+		to := c.servers[args[0]]
+		if p := c.addresses[name]; p != nil {
+			p.Lead(to.Addr())
+			return
+		}
+		p := faultconn.Start(c.T, to.Addr())
+		c.addresses[name], c.handles[name] = p, c.b.Open(c.T, strings.Replace(to.DSN(), to.Addr(), p.Addr(), 1))
+	}
+}
+
 // test runs a command under test, and returns its answer.
 func (c command) test() (lines []string, err error) {
 	ctx, cancel := c.context()
@@ -118,6 +145,8 @@ func (c command) test() (lines []string, err error) {
 	case "end":
 		h := c.held(name)
 		return nil, h.lease.End(ctx, assigner.Ending{Released: true, Used: h.used})
+	case "swap":
+		return c.swap(ctx, store)
 	case "advance":
 		r, err := c.source().Advance(ctx, c.Arg(2), c.Number(3))
 		if err != nil {
@@ -146,6 +175,9 @@ func (c command) show(ctx context.Context, store leasestore.Store) (lines []stri
 	case "identity":
 		status, err := store.Status(ctx)
 		return []string{cmp.Or(status.Identity, "none")}, err
+	case "load":
+		row, err := store.Load(ctx, c.Number(1))
+		return []string{fmt.Sprint("fence ", row.Fence)}, err
 	case "meta":
 		m, err := store.LoadMeta(ctx) // the row comes beside ErrOverlap, for tools
 		return []string{fmt.Sprintf("version %d, first worker ID %d", m.Version, m.FirstWorkerID)}, err
@@ -155,6 +187,8 @@ func (c command) show(ctx context.Context, store leasestore.Store) (lines []stri
 			lines = append(lines, fmt.Sprintf("%s from %d", name, all[name].FirstWorkerID))
 		}
 		return lines, err
+	case "tries":
+		return []string{fmt.Sprint(c.retries.Swap(0))}, nil
 	case "log":
 		lines = slices.DeleteFunc(c.log.Read(), func(line string) bool { return !strings.HasPrefix(line, "level=WARN") })
 		return []string{cmp.Or(strings.Join(lines, "\n"), "none")}, nil
@@ -303,6 +337,28 @@ func (c command) renew(ctx context.Context, h *holding) error {
 		return stores.Extend(ctx, h.lease, h.used, h.used+100)
 	}
 	return stores.Extend(ctx, h.lease, h.used, h.used+1)
+}
+
+// swap swaps row 7, or the meta row, between two tokens.
+func (c command) swap(ctx context.Context, s leasestore.Store) (lines []string, err error) {
+	var rows [2]leasestore.Row
+	var metas [2]leasestore.Meta
+	for i := range rows {
+		if token := c.Arg(2 + i); token != "none" {
+			rows[i] = leasestore.Row{WorkerID: 7, Version: 1, Fence: 1, Token: token}
+			metas[i] = leasestore.Meta{Version: 1, Token: token}
+		}
+	}
+	var ok bool
+	if c.Arg(1) == "meta" {
+		ok, err = s.SwapMeta(ctx, metas[0], metas[1])
+	} else {
+		ok, err = s.Swap(ctx, rows[0], rows[1], time.Minute)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []string{fmt.Sprint(ok)}, nil
 }
 
 // apply prints the names of the tables that it creates.

@@ -15,7 +15,9 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/uidring/uidring/internal/test/faultconn"
 	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 //go:embed testdata
@@ -32,10 +34,15 @@ var scripts embed.FS
 // the first retry. A command without an answer must succeed.
 //
 // Commands use the first handle of the database, or the one whose name and colon come first. In a
-// command and in its answer, $a.first and $a.last are the deltas of the lease a, and $a.used is the
-// last one that its holder has used. These prepare a case:
+// command and in its answer, $a.worker is the worker ID of the lease a, $a.first and $a.last are its
+// deltas, and $a.used is the last one that its holder has used. These prepare a case:
 //
 //	server --log-bin                  starts a server with these arguments for all rows
+//	serve b --log-bin                 starts another server, with the handle b
+//	kill b, restart b --log-bin       ends that server as a crash does, and starts it again
+//	lead db b                         opens the handle db at an address that leads to the server b,
+//	                                  or makes the address lead there
+//	let port SELECT @@port            makes $port the result of a query
 //	empty                             creates no tables
 //	env JPAAS_HOST=10.0.0.1           sets a variable of the environment
 //	open b one user=ids:hunter2 $dsn  opens the handle b, with one connection; $file is a file of SQLite
@@ -55,9 +62,12 @@ var scripts embed.FS
 //	assign a disposable               takes a lease with the name a; see script.assigner
 //	every undurable                   takes a lease by each kind of assigner
 //	renew a, renew a more, end a      more: the holder has used all deltas
+//	swap row T U, swap meta none T    swaps row 7 or the meta row from one token to another
+//	load 0                            prints the fence of a row
 //	advance leaf orders 10            takes a range of a counter; see script.source
 //	status, faults                    print faults; faults checks that each assigner rejects them
 //	meta, identity, namespaces, log   print these; log has warnings
+//	tries                             prints how many calls were tried again
 //	pin epoch=-1, recover 1h          call the funcs of these names
 func RunScripts(t *testing.T, b Database) {
 	files, err := fs.Glob(scripts, "testdata/*.txt")
@@ -128,10 +138,14 @@ type script struct {
 	dsn      string
 	handles  map[string]*sqlx.DB // the first one is ""
 	holdings sync.Map            // by the names of the leases
+	values   map[string]string   // of let
 	log      testkit.Recorder    // of all assigners and stores
 	retries  atomic.Int64        // of calls
 	undo     func()              // of block and down
 	started  chan answer
+
+	servers   map[string]*testserver.Server
+	addresses map[string]*faultconn.Proxy
 }
 
 func newScript(t *testing.T, b Database, paragraph string) *script {
@@ -140,7 +154,8 @@ func newScript(t *testing.T, b Database, paragraph string) *script {
 		create = b.Empty
 	}
 	db, dsn := create(t)
-	return &script{T: t, b: b, dsn: dsn, handles: map[string]*sqlx.DB{"": db}, started: make(chan answer, 1)}
+	return &script{T: t, b: b, dsn: dsn, handles: map[string]*sqlx.DB{"": db}, values: make(map[string]string), started: make(chan answer, 1),
+		servers: make(map[string]*testserver.Server), addresses: make(map[string]*faultconn.Proxy)}
 }
 
 // run runs the commands of a paragraph, and compares their answers.
@@ -185,13 +200,16 @@ func (s *script) check(line string, want []string) {
 	c.compare(line, c.texts(c.do()))
 }
 
-// known replaces the deltas of leases, such as $a.last.
+// known replaces values of let, such as $port, and the numbers of leases, such as $a.last.
 func (s *script) known(text string) string {
+	for name, value := range s.values {
+		text = strings.ReplaceAll(text, "$"+name, value)
+	}
 	for name, value := range s.holdings.Range {
 		if before := fmt.Sprintf("$%s.", name); strings.Contains(text, before) {
 			h := value.(*holding)
 			g := h.lease.Grant()
-			text = strings.NewReplacer(before+"first", strconv.FormatInt(g.First, 10),
+			text = strings.NewReplacer(before+"worker", strconv.FormatInt(g.WorkerID, 10), before+"first", strconv.FormatInt(g.First, 10),
 				before+"last", strconv.FormatInt(g.Last, 10), before+"used", strconv.FormatInt(h.used, 10)).Replace(text)
 		}
 	}
