@@ -1,7 +1,6 @@
 package sqlassigner
 
 import (
-	"cmp"
 	"context"
 	"database/sql/driver"
 	"errors"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/testkit"
-	"github.com/uidring/uidring/internal/test/testserver"
 )
 
 var (
@@ -175,36 +173,14 @@ func TestServerWithoutConnectionsNamesMaxConnections(t *testing.T) {
 	}
 }
 
-func TestIdleProvesThatNoTransactionIsOpen(t *testing.T) {
-	for name, server := range map[string]*testserver.Server{"MariaDB": testserver.MariaDB(t), "MySQL": testserver.MySQL(t)} {
-		opened, err := OpenMySQL(server.DSN())
-		db := testkit.Close(t, opened, err)
-		db.SetMaxOpenConns(1)
-		db.MustExec("CREATE TABLE T (A INT PRIMARY KEY)")
-		store := newStore(db, Config{}, nil, table{name: "T"})
-		for _, tt := range []struct {
-			before, want string
-		}{
-			{"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", ""}, {"START TRANSACTION", "inside a transaction"}, {"COMMIT", ""},
-			{"XA START 'a'", "inside a transaction"}, {"XA END 'a'", "inside a transaction"}, {"XA ROLLBACK 'a'", ""},
-			{"SET autocommit = 0", "autocommit=0"}, {"SET autocommit = 1", ""},
-			{"CREATE TEMPORARY TABLE T (A INT PRIMARY KEY)", "table T is TEMPORARY"}, {"DROP TEMPORARY TABLE T", ""},
-		} {
-			db.MustExec(tt.before) // on the only connection
-			for _, looked := range []bool{false, true} {
-				err := store.run(t.Context(), "test", func(ctx context.Context, conn *session) (err error) {
-					if looked {
-						_, err = store.look(ctx, conn, nil)
-					}
-					if err = cmp.Or(err, store.checkIdle(ctx, conn)); err == nil {
-						err = store.checkPermanent(ctx, conn, table{name: "T"})
-					}
-					return err
-				})
-				if (err != nil) != (tt.want != "") || err != nil && (!errors.Is(err, leasestore.ErrNotDurable) || !strings.Contains(err.Error(), tt.want)) {
-					t.Errorf("%s after %s, with a look %v: %v, want %q", name, tt.before, looked, err, tt.want)
-				}
-			}
+// 284 is 28 bits, as in the default layout, if a byte is taken of it.
+func TestWidthThatIsNoneIsOfNoLayout(t *testing.T) {
+	for _, stored := range []int64{284, 256, -228, -1} {
+		if l, _ := (pin{stored, stored, stored, stored, 1000, 0}).layout(); l.DeltaBits != 255 || l.DatacenterBits != 255 || l.WorkerBits != 255 || l.SequenceBits != 255 {
+			t.Errorf("widths of %d bits are read as %v", stored, l)
 		}
+	}
+	if l, _ := (pin{28, 5, 17, 13, 1000, 0}).layout(); l.String() != "28/5/17/13@1s" {
+		t.Errorf("the default layout is read as %v", l)
 	}
 }

@@ -50,9 +50,11 @@ var scripts embed.FS
 //	inside b                          opens the handle b, whose connections are inside a transaction
 //	sql STATEMENT; STATEMENT          runs statements
 //	java, java 7                      inserts the row of a Java service, with the ID 7
+//	java tables                       creates the tables of Leaf and TinyId
 //	block WORKER_NODE, unblock        keeps others from writing to a table, and lets them
 //	down, up                          takes the database down, and back
-//	start assign a disposable, done   runs a command beside the next ones, and prints its answer
+//	start assign a disposable, done   runs a command beside the next ones, and prints its answer; of
+//	                                  several, done prints the next one in any order
 //	blocked, until QUERY, retried     wait for a blocked session, for a count, for a call that failed
 //
 // These are under test:
@@ -154,7 +156,7 @@ func newScript(t *testing.T, b Database, paragraph string) *script {
 		create = b.Empty
 	}
 	db, dsn := create(t)
-	return &script{T: t, b: b, dsn: dsn, handles: map[string]*sqlx.DB{"": db}, values: make(map[string]string), started: make(chan answer, 1),
+	return &script{T: t, b: b, dsn: dsn, handles: map[string]*sqlx.DB{"": db}, values: make(map[string]string), started: make(chan answer, 10),
 		servers: make(map[string]*testserver.Server), addresses: make(map[string]*faultconn.Proxy)}
 }
 

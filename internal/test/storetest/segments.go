@@ -1,8 +1,6 @@
 package storetest
 
 import (
-	"errors"
-	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,7 +9,6 @@ import (
 
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/faultconn"
-	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
 )
@@ -87,10 +84,6 @@ func RunSegments(t *testing.T, b Database) {
 	if b.Addr != "" {
 		t.Run("LostAnswers", func(t *testing.T) { lostAnswers(t, b, db, dsn) })
 	}
-	if java {
-		t.Run("DeltaOfTinyIDChanges", func(t *testing.T) { deltaChanges(t, db) })
-		t.Run("JavaProcesses", func(t *testing.T) { javaProcesses(t, db) })
-	}
 }
 
 // lostAnswers cuts the connection after the database has committed a range and before the source
@@ -108,60 +101,5 @@ func lostAnswers(t *testing.T, b Database, db *sqlx.DB, dsn string) {
 	r, err := source.Advance(t.Context(), "lost", n)
 	if err != nil || r.First != n+1 || r.Last != 2*n || !cut.Done() {
 		t.Errorf("range %v, %v, want %d to %d, since the first range is lost; cut: %v", r, err, int64(n+1), int64(2*n), cut.Done())
-	}
-}
-
-// deltaChanges changes the delta of a row while a source waits for the row, after it has read it.
-func deltaChanges(t *testing.T, db *sqlx.DB) {
-	db.MustExec("INSERT INTO tiny_id_info (id, biz_type, max_id, delta, remainder) VALUES (4000, 'changes', 0, 1, 0)")
-	const waiting = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE INFO LIKE 'UPDATE tiny_id_info SET max_id%'"
-	tx := db.MustBegin()
-	tx.MustExec("UPDATE tiny_id_info SET delta = 2, remainder = 1 WHERE biz_type = 'changes'")
-	done := make(chan segment.Range, 1)
-	go func() {
-		r, err := sqlassigner.TinyIDSource(db, sqlassigner.Config{}).Advance(t.Context(), "changes", 10)
-		if err != nil {
-			t.Error(err)
-		}
-		done <- r
-	}()
-	testkit.Until(t, "the source waits for the row", func() bool { return Get[int](t, db, waiting) > 0 })
-	testkit.Must(t, tx.Commit())
-	if r := <-done; r != (segment.Range{First: 1, Last: 19, Increment: 2}) {
-		t.Errorf("range %v, want 1 to 19 in steps of 2, as the row says now", r)
-	}
-}
-
-// javaProcesses takes ranges with the statements of Leaf and TinyId between ranges of the sources.
-// All follow each other.
-func javaProcesses(t *testing.T, db *sqlx.DB) {
-	db.MustExec("INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('mixed', ?, 50)", int64(math.MinInt64))
-	db.MustExec("INSERT INTO tiny_id_info (id, biz_type, begin_id, max_id, step, delta, remainder) VALUES (1000, 'mixed', 7, 7, 50, 2, 1)")
-	leaf, tinyID := sqlassigner.LeafSource(db, sqlassigner.Config{}), sqlassigner.TinyIDSource(db, sqlassigner.Config{})
-	want := func(source segment.Source, first, last int64) {
-		t.Helper()
-		if r, err := source.Advance(t.Context(), "mixed", 125); err != nil || r.First != first || r.Last != last {
-			t.Fatalf("range %v, %v, want %d to %d", r, err, first, last)
-		}
-	}
-	for next, last := int64(1), int64(7); next < 1751; next, last = next+175, last+300 {
-		want(leaf, next, next+124)
-		tx := db.MustBegin()
-		tx.MustExec("UPDATE leaf_alloc SET max_id = max_id + step WHERE biz_tag = 'mixed'")
-		var end int64 // after the range of the Java process
-		if err := errors.Join(tx.Get(&end, "SELECT max_id FROM leaf_alloc WHERE biz_tag = 'mixed'"), tx.Commit()); err != nil || end != next+175 {
-			t.Fatalf("max_id %d in leaf_alloc, %v, want %d", end, err, next+175)
-		}
-
-		want(tinyID, last+2, last+250)
-		var version int64
-		if err := db.QueryRow("SELECT max_id, version FROM tiny_id_info WHERE biz_type = 'mixed'").Scan(&end, &version); err != nil || end != last+250 {
-			t.Fatalf("max_id %d in tiny_id_info, %v, want %d", end, err, last+250)
-		}
-		db.MustExec("UPDATE tiny_id_info SET max_id = ?, version = version + 1 WHERE id = 1000 AND max_id = ? AND version = ? AND biz_type = 'mixed'",
-			end+50, end, version)
-	}
-	if version := Get[int](t, db, "SELECT version FROM tiny_id_info WHERE biz_type = 'mixed'"); version != 20 {
-		t.Errorf("version %d, want one for each of 20 ranges", version)
 	}
 }
