@@ -126,7 +126,3 @@ func TestStatusOfAnotherServerBehindTheAddress(t *testing.T) {
 		}
 	}
 }
-
-func TestAStartWaitsForNoLockedRow(t *testing.T) {
-	onBoth(t, func(t *testing.T, f flavor) { storetest.LockedRow(t, f.database(t)) })
-}

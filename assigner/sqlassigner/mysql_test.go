@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -19,7 +18,6 @@ import (
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
-	"github.com/uidring/uidring/schema"
 )
 
 func TestMain(m *testing.M) {
@@ -81,7 +79,6 @@ func TestDialect(t *testing.T) {
 		for name, test := range map[string]func(*testing.T, flavor, storetest.Database){
 			"Scripts": func(t *testing.T, _ flavor, b storetest.Database) { storetest.RunScripts(t, b) },
 			"AUserWhoMayNotSeeReplicationGetsAWarning": unseenReplication,
-			"FilesRunAndKeepTheOriginalsColumns":       files,
 		} {
 			t.Run(name, func(t *testing.T) { test(t, f, b) })
 		}
@@ -90,31 +87,6 @@ func TestDialect(t *testing.T) {
 
 // as replaces the user of a DSN.
 func as(user, dsn string) string { return strings.Replace(dsn, "root", user, 1) }
-
-// The client runs a file as a whole, comments included. Java services know these columns, no more
-// and no less.
-func files(t *testing.T, _ flavor, b storetest.Database) {
-	db, dsn := b.Empty(t)
-	whole := openMySQL(t, dsn+"?multiStatements=true")
-	for range 2 {
-		for _, f := range schema.MySQL(schema.Groups()...) {
-			storetest.Exec(t, whole, f.SQL)
-		}
-	}
-	storetest.Assign(t, storetest.Disposable(db))
-	var got []string
-	err := db.Select(&got, "SELECT CONCAT_WS(' ', COLUMN_NAME, REPLACE(REPLACE(COLUMN_TYPE, '(20)', ''), '(11)', ''), "+
-		"IS_NULLABLE, REPLACE(EXTRA, 'DEFAULT_GENERATED', '')) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'WORKER_NODE' "+
-		"ORDER BY ORDINAL_POSITION")
-	want := []string{"ID bigint NO auto_increment", "HOST_NAME varchar(64) NO ", "PORT varchar(64) NO ", "TYPE int NO ",
-		"LAUNCH_DATE date NO ", "MODIFIED timestamp NO ", "CREATED timestamp NO "}
-	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("columns %q, want %q: %v", got, want, err)
-	}
-	if engine := storetest.Get[string](t, db, "SELECT GROUP_CONCAT(DISTINCT ENGINE) FROM information_schema.TABLES WHERE TABLE_SCHEMA = DATABASE()"); engine != "InnoDB" {
-		t.Errorf("engines %q, want InnoDB", engine)
-	}
-}
 
 func TestUnusableHandleIsAnErrorOfAssign(t *testing.T) {
 	for _, tt := range []struct {

@@ -26,7 +26,8 @@ import (
 
 // A Database is a database under test.
 type Database struct {
-	// Kind is mariadb, mysql, postgres, sqlite, or tidb for a server that the test did not start.
+	// Kind is mariadb, mysql, postgres, pq for the second driver of PostgreSQL, sqlite, or tidb for a
+	// server that the test did not start.
 	Kind string
 	// Start starts another server of the kind.
 	Start func(t *testing.T, args ...string) Database
@@ -102,15 +103,8 @@ func Opened(t *testing.T, db *sqlx.DB, err error) *sqlx.DB {
 // Apply creates the tables, and ends the test on an error.
 func Apply(t *testing.T, db *sqlx.DB) {
 	t.Helper()
-	if _, err := TryApply(t, db, sqlassigner.Config{}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TryApply creates all tables that are missing, and returns their names.
-func TryApply(t *testing.T, db *sqlx.DB, cfg sqlassigner.Config) ([]string, error) {
-	t.Helper()
-	return sqlassigner.Apply(t.Context(), db, cfg, schema.Groups()...)
+	_, err := sqlassigner.Apply(t.Context(), db, sqlassigner.Config{}, schema.Groups()...)
+	testkit.Must(t, err)
 }
 
 // Exec runs statements one by one.

@@ -49,6 +49,8 @@ func (c command) do() (lines []string, err error) {
 	case "server", "empty":
 	case "serve", "kill", "restart", "lead":
 		c.serve(c.Arg(1), c.Words[2:])
+	case "files":
+		return nil, c.files()
 	case "let":
 		name, query, _ := strings.Cut(c.text, " ")
 		c.values[name] = Get[string](c.T, c.db, query)
@@ -413,6 +415,16 @@ func (c command) open() {
 		db.SetMaxOpenConns(1)
 	}
 	c.handles[c.Arg(1)] = db
+}
+
+// files runs the files of MySQL, each as a whole, as its client does.
+func (c command) files() error {
+	for _, f := range schema.MySQL(schema.Groups()...) {
+		if _, err := c.db.ExecContext(c.Context(), f.SQL); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // javaRow returns the statement of the original's mapper, which knows nothing of the tables beside

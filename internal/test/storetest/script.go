@@ -49,6 +49,7 @@ var scripts embed.FS
 //	copy $file $file-copy             or move, link, delete: changes a file
 //	inside b                          opens the handle b, whose connections are inside a transaction
 //	sql STATEMENT; STATEMENT          runs statements
+//	files                             creates all tables of MySQL with the files of package schema
 //	java, java 7                      inserts the row of a Java service, with the ID 7
 //	java tables                       creates the tables of Leaf and TinyId
 //	block WORKER_NODE, unblock        keeps others from writing to a table, and lets them

@@ -66,7 +66,6 @@ func TestPostgreSQL(t *testing.T) {
 	}{
 		{"FaultsOfLeases", storetest.LeasesWithstandFaults},
 		{"Segments", storetest.RunSegments},
-		{"LockedRow", storetest.LockedRow},
 		{"Nodes", storetest.Run},
 		{"FilesRunWithTheClient", postgresFilesRun},
 		{"IDs", keepsIDs},
@@ -154,7 +153,9 @@ func TestPostgreSQLStandbyIsReadOnly(t *testing.T) {
 
 func TestPQ(t *testing.T) {
 	t.Parallel()
-	storetest.Driver(t, over(postgres(testserver.PostgreSQL(t)), func(dsn string) (*sqlx.DB, error) { return sqlx.Open("postgres", dsn) }))
+	b := over(postgres(testserver.PostgreSQL(t)), func(dsn string) (*sqlx.DB, error) { return sqlx.Open("postgres", dsn) })
+	b.Kind = "pq"
+	storetest.Driver(t, b)
 }
 
 // In pgbouncer's transaction mode the statements of a session run on different connections.
