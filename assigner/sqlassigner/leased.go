@@ -27,26 +27,20 @@ import (
 //
 // Any number of goroutines may use the assigner at once.
 func Leased(db *sqlx.DB, namespace string) assigner.Assigner {
-	return &leased{
-		Assigner: assigner.Leased(LeaseStore(db, namespace, Config{}), assigner.LeaseConfig{}),
-		create: func(ctx context.Context) error {
-			_, err := Apply(ctx, db, Config{})
-			return err
-		},
-	}
+	return &leased{Assigner: assigner.Leased(LeaseStore(db, namespace, Config{}), assigner.LeaseConfig{}), db: db}
 }
 
 // leased creates missing tables before its first lease.
 type leased struct {
 	assigner.Assigner
-	create func(context.Context) error
-	begun  atomic.Bool // an Assign has succeeded
+	db    *sqlx.DB
+	begun atomic.Bool // an Assign has succeeded
 }
 
 func (a *leased) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
 	lease, err := a.Assigner.Assign(ctx, d)
 	if errors.Is(err, ErrTableMissing) && !a.begun.Load() {
-		if err := a.create(ctx); err != nil {
+		if _, err := Apply(ctx, a.db, Config{}); err != nil {
 			return nil, err
 		}
 		lease, err = a.Assigner.Assign(ctx, d)
