@@ -35,7 +35,8 @@ type dialect struct {
 	// permanent returns an error for a table that is temporary on this connection; nil: the schema
 	// in each statement rules that out.
 	permanent func(ctx context.Context, conn *session, group []table) error
-	isFile    bool // the database is a file, which has the identity
+	// waiting makes the statements of f wait for a lock; nil: those of a server do.
+	waiting func(f func(context.Context, *session) error) func(context.Context, *session) error
 }
 
 // dialectOf returns the dialect for a driver name.

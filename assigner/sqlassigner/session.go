@@ -98,23 +98,14 @@ func (s *store) checkPermanent(ctx context.Context, conn *session, t table) erro
 func (s *store) look(ctx context.Context, conn *session, group []table) (status leasestore.Status, err error) {
 	seen := storecall.Noted(ctx, s)
 	if seen != "" {
-		status, err = s.lookAt(ctx, conn, nil)
+		err = s.dialect.look(ctx, conn, nil, &status)
 		if err != nil || status.Identity == seen {
 			return status, err
 		}
 	}
-	status, err = s.lookAt(ctx, conn, group)
-	if err == nil {
+	status = leasestore.Status{}
+	if err = s.dialect.look(ctx, conn, s.known(group), &status); err == nil {
 		storecall.Note(ctx, s, status.Identity)
-	}
-	return status, err
-}
-
-// lookAt is look at some tables.
-func (s *store) lookAt(ctx context.Context, conn *session, group []table) (status leasestore.Status, err error) {
-	err = s.dialect.look(ctx, conn, s.known(group), &status)
-	if err == nil && s.dialect.isFile {
-		err = s.file.look(ctx, conn, &status)
 	}
 	return status, err
 }
@@ -140,8 +131,8 @@ func (s *store) run(ctx context.Context, what string, f func(context.Context, *s
 		ctx, cancel = context.WithTimeout(ctx, callTimeout)
 		defer cancel()
 	}
-	if s.dialect.isFile {
-		f = sqliteWaiting(f)
+	if s.dialect.waiting != nil {
+		f = s.dialect.waiting(f)
 	}
 	tries, err := retry(ctx, func() error { return s.try(ctx, f) }, func(err error) bool {
 		if _, ok := errors.AsType[unsure](err); ok || !s.dialect.diagnose(err).passes {

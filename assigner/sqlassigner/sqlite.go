@@ -32,9 +32,9 @@ func sqliteDialect() dialect {
 			"{later}", "strftime('%Y-%m-%d %H:%M:%f', 'now', printf('%+.3f seconds', ? / 1000000.0))",
 			"{expires}", "CAST(ROUND((julianday(EXPIRES_AT) - 2440587.5) * 86400000) AS integer) * 1000"),
 		diagnose: diagnoseSQLite,
-		look:     sqliteLook,
+		look:     new(sqliteFile).look,
 		idle:     sqliteIdle,
-		isFile:   true,
+		waiting:  sqliteWaiting,
 	}
 }
 
@@ -97,7 +97,8 @@ func diagnoseSQLite(err error) diagnosis {
 // sqliteClock selects microseconds since 1970.
 const sqliteClock = "CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS integer) * 1000"
 
-func sqliteLook(ctx context.Context, conn *session, _ []table, status *leasestore.Status) error {
+// sqliteLook sets the clock, and the faults in the settings.
+func sqliteLook(ctx context.Context, conn *session, status *leasestore.Status) error {
 	var synchronous, queryOnly int
 	var journal string
 	for _, pragma := range [...]struct {
@@ -150,15 +151,15 @@ type sqliteFile struct{ first atomic.Pointer[sqlitePlace] }
 // A sqlitePlace is a path and the identity of the file there.
 type sqlitePlace struct{ path, identity string }
 
-// look sets the identity of a database, and adds the faults of its file. A database in memory has
-// no identity; its journal is a fault already.
-func (f *sqliteFile) look(ctx context.Context, conn *session, status *leasestore.Status) error {
-	path, err := sqlitePath(ctx, conn)
-	if err != nil {
+// look also sets the identity of a database, and adds the faults of its file. A database in memory
+// has no identity; its journal is a fault already.
+func (f *sqliteFile) look(ctx context.Context, conn *session, _ []table, status *leasestore.Status) error {
+	if err := sqliteLook(ctx, conn, status); err != nil {
 		return err
 	}
-	if path == "" {
-		return nil
+	path, err := sqlitePath(ctx, conn)
+	if err != nil || path == "" {
+		return err
 	}
 	now := sqlitePlace{path: path}
 	now.identity, err = disk.Identity(path)

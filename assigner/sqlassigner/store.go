@@ -38,7 +38,6 @@ type store struct {
 	group   []table // that the store changes
 	home    atomic.Pointer[home]
 	afar    atomic.Pointer[[]string] // tables of these names in other schemas, as last seen
-	file    sqliteFile               // of SQLite
 }
 
 // newStore joins wrong, an error of further arguments, with the errors of its own.
