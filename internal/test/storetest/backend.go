@@ -216,29 +216,11 @@ func Renew(t *testing.T, l assigner.Lease) {
 	}
 }
 
-// Refused checks that an assigner gives no worker ID, with an error that no retry follows.
-func Refused(t *testing.T, a assigner.Assigner, sentinel error, parts ...string) {
+// refused checks that an assigner gives no worker ID, with an error that no retry follows.
+func refused(t *testing.T, a assigner.Assigner, sentinel error, parts ...string) {
 	t.Helper()
 	_, err := TryAssign(t, a, time.Minute)
 	stores.WantError(t, err, sentinel, parts...)
-}
-
-// RefusedForNow is Refused for an error that retries follow. It ends the context after the first
-// attempt.
-func RefusedForNow(t *testing.T, db *sqlx.DB, kind string, sentinel error, parts ...string) {
-	t.Helper()
-	log := testkit.Recorder{First: make(chan struct{})}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	go func() {
-		select {
-		case <-log.First:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	_, err := Kind(db, kind, sqlassigner.Config{Logger: log.Logger()}).Assign(ctx, assignertest.Domain())
-	stores.WantError(t, err, sentinel, append(parts, context.Canceled.Error())...)
 }
 
 // CheckUndurable checks that a database with these faults is refused, and that AllowUndurable turns
@@ -246,7 +228,7 @@ func RefusedForNow(t *testing.T, db *sqlx.DB, kind string, sentinel error, parts
 func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
 	t.Helper()
 	for _, a := range []assigner.Assigner{Disposable(db), Sticky(db)} {
-		Refused(t, a, leasestore.ErrNotDurable, " has "+strings.Join(faults, ", ")+":", "AllowUndurable")
+		refused(t, a, leasestore.ErrNotDurable, " has "+strings.Join(faults, ", ")+":", "AllowUndurable")
 	}
 	var log testkit.Recorder
 	Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{AllowUndurable: true, Logger: log.TextLogger()}))
@@ -254,7 +236,7 @@ func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
 	if err != nil || !slices.Equal(status.Faults, faults) {
 		t.Errorf("faults %q, want %q: %v", status.Faults, faults, err)
 	}
-	Refused(t, Beside(db), leasestore.ErrNotDurable, append(faults, "AllowUndurable")...)
+	refused(t, Beside(db), leasestore.ErrNotDurable, append(faults, "AllowUndurable")...)
 	Assign(t, Kind(db, "beside", Undurable))
 	texts := log.Read()
 	if len(texts) != len(faults) {

@@ -177,6 +177,9 @@ func (c command) show(ctx context.Context, store leasestore.Store) (lines []stri
 	case "identity":
 		status, err := store.Status(ctx)
 		return []string{cmp.Or(status.Identity, "none")}, err
+	case "list":
+		rows, err := store.List(ctx)
+		return []string{fmt.Sprint(len(rows), " rows")}, err
 	case "load":
 		row, err := store.Load(ctx, c.Number(1))
 		return []string{fmt.Sprint("fence ", row.Fence)}, err
@@ -413,6 +416,9 @@ func (c command) open() {
 	db := c.b.Open(c.T, dsn)
 	if c.flag("one") {
 		db.SetMaxOpenConns(1)
+	}
+	if c.flag("brief") {
+		db.SetMaxIdleConns(-1)
 	}
 	c.handles[c.Arg(1)] = db
 }

@@ -39,13 +39,15 @@ var scripts embed.FS
 //
 //	server --log-bin                  starts a server with these arguments for all rows
 //	serve b --log-bin                 starts another server, with the handle b
-//	kill b, restart b --log-bin       ends that server as a crash does, and starts it again
+//	kill b, restart b --log-bin       ends that server as a crash does, and starts it again; main is the
+//	                                  server of the case
 //	lead db b                         opens the handle db at an address that leads to the server b,
 //	                                  or makes the address lead there
 //	let port SELECT @@port            makes $port the result of a query
 //	empty                             creates no tables
 //	env JPAAS_HOST=10.0.0.1           sets a variable of the environment
-//	open b one user=ids:hunter2 $dsn  opens the handle b, with one connection; $file is a file of SQLite
+//	open b one user=ids:hunter2 $dsn  opens the handle b, with one connection; brief: with one for each
+//	                                  call; $file is a file of SQLite
 //	copy $file $file-copy             or move, link, delete: changes a file
 //	inside b                          opens the handle b, whose connections are inside a transaction
 //	sql STATEMENT; STATEMENT          runs statements
@@ -66,7 +68,7 @@ var scripts embed.FS
 //	every undurable                   takes a lease by each kind of assigner
 //	renew a, renew a more, end a      more: the holder has used all deltas
 //	swap row T U, swap meta none T    swaps row 7 or the meta row from one token to another
-//	load 0                            prints the fence of a row
+//	load 0, list                      print the fence of a row, and the number of rows
 //	advance leaf orders 10            takes a range of a counter; see script.source
 //	status, faults                    print faults; faults checks that each assigner rejects them
 //	meta, identity, namespaces, log   print these; log has warnings
@@ -158,7 +160,7 @@ func newScript(t *testing.T, b Database, paragraph string) *script {
 	}
 	db, dsn := create(t)
 	return &script{T: t, b: b, dsn: dsn, handles: map[string]*sqlx.DB{"": db}, values: make(map[string]string), started: make(chan answer, 10),
-		servers: make(map[string]*testserver.Server), addresses: make(map[string]*faultconn.Proxy)}
+		servers: map[string]*testserver.Server{"main": b.Server}, addresses: make(map[string]*faultconn.Proxy)}
 }
 
 // run runs the commands of a paragraph, and compares their answers.

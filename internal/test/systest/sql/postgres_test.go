@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -18,8 +17,6 @@ import (
 	_ "github.com/lib/pq" // the driver postgres
 
 	"github.com/uidring/uidring"
-	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testkit"
@@ -129,26 +126,6 @@ func restartWith(t *testing.T, s *testserver.Server, db *sqlx.DB, file string, a
 	s.Stop()
 	testkit.Must(t, os.WriteFile(filepath.Join(folder, file), nil, 0o644))
 	s.Restart(args...)
-}
-
-// A standby answers reads, so it is not unreachable.
-func TestPostgreSQLStandbyIsReadOnly(t *testing.T) {
-	s := testserver.PostgreSQL(t)
-	db, dsn := postgres(s).Applied(t)
-	lease := storetest.Assign(t, storetest.Beside(db))
-	restartWith(t, s, db, "standby.signal")
-	for _, params := range []string{"", "&target_session_attrs=read-write", "&target_session_attrs=primary"} {
-		for _, kind := range storetest.Kinds {
-			storetest.RefusedForNow(t, open(t, dsn+params), kind, leasestore.ErrNotDurable, "use the address of the primary")
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	_, err := sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{}).List(ctx) // it may lag
-	stores.WantError(t, err, leasestore.ErrNotDurable, "use the address of the primary")
-	ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	stores.WantError(t, stores.Extend(ctx, lease, 1, lease.Grant().Last+1), leasestore.ErrNotDurable, "use the address of the primary")
 }
 
 func TestPQ(t *testing.T) {
