@@ -79,11 +79,6 @@ func OnServer(s *testserver.Server, first string, open func(t *testing.T, dsn st
 	}
 }
 
-// run runs a case.
-func (b Database) run(t *testing.T, name string, test func(*testing.T, Database)) {
-	t.Run(name, func(t *testing.T) { test(t, b) })
-}
-
 // Applied returns a new database with all tables.
 func (b Database) Applied(t *testing.T) (db *sqlx.DB, dsn string) {
 	t.Helper()

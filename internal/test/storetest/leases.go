@@ -13,14 +13,14 @@ import (
 
 // RunLeases runs the tests of LeaseStore that need no particular server.
 func RunLeases(t *testing.T, b Database) {
-	b.run(t, "Conforms", func(t *testing.T, b Database) { assignertest.RunStore(t, b.fixtures(t)) })
-	b.run(t, "ExpiryHasTheDigitsOfTheClock", expiryDigits)
+	t.Run("Conforms", func(t *testing.T) { assignertest.RunStore(t, b.fixtures(t)) })
+	t.Run("ExpiryHasTheDigitsOfTheClock", func(t *testing.T) { expiryDigits(t, b) })
 }
 
 // Driver runs the cases that a second driver of a database, or a pooler before it, may change:
 // errors, the life of a lease, transactions and an outage.
 func Driver(t *testing.T, b Database) {
-	b.run(t, "ExpiryHasTheDigitsOfTheClock", expiryDigits)
+	t.Run("ExpiryHasTheDigitsOfTheClock", func(t *testing.T) { expiryDigits(t, b) })
 	b.runScript(t, "testdata/drivers.txt")
 }
 

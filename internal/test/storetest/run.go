@@ -11,30 +11,25 @@ import (
 	"github.com/uidring/uidring/assigner/sqlassigner"
 )
 
-// Run runs the tests of Disposable and Sticky that need no particular server, and of both beside
-// leases.
+// Run runs the suite for Disposable and Sticky.
 func Run(t *testing.T, b Database) {
-	b.run(t, "DisposableConforms", disposableConforms)
-	b.run(t, "StickyConforms", stickyConforms)
-}
-
-func disposableConforms(t *testing.T, b Database) {
-	b.conforms(t, assigner.GuaranteeFresh, "WORKER_NODE WHERE ID", func(db *sqlx.DB, _ string) assigner.Assigner { return Disposable(db) })
-}
-
-func stickyConforms(t *testing.T, b Database) {
-	b.conforms(t, assigner.GuaranteeSticky, "WORKER_STICKY WHERE WORKER_ID", func(db *sqlx.DB, key string) assigner.Assigner {
+	b.conforms(t, "DisposableConforms", assigner.GuaranteeFresh, "WORKER_NODE WHERE ID", func(db *sqlx.DB, _ string) assigner.Assigner {
+		return Disposable(db)
+	})
+	b.conforms(t, "StickyConforms", assigner.GuaranteeSticky, "WORKER_STICKY WHERE WORKER_ID", func(db *sqlx.DB, key string) assigner.Assigner {
 		return sqlassigner.Sticky(db, key, sqlassigner.Config{})
 	})
 }
 
-func (b Database) conforms(t *testing.T, g assigner.Guarantee, rows string, open func(db *sqlx.DB, key string) assigner.Assigner) {
-	assignertest.Run(t, func(t *testing.T) assignertest.AssignerFixture {
-		db, _ := b.Applied(t)
-		return assignertest.AssignerFixture{
-			Assigner:  func(key string) assigner.Assigner { return open(db, key) },
-			Guarantee: g, Reusable: g == assigner.GuaranteeSticky, Pinned: true,
-			Delete: func(t *testing.T, workerID int64) { Exec(t, db, fmt.Sprintf("DELETE FROM %s = %d", rows, workerID)) },
-		}
+func (b Database) conforms(t *testing.T, name string, g assigner.Guarantee, rows string, open func(db *sqlx.DB, key string) assigner.Assigner) {
+	t.Run(name, func(t *testing.T) {
+		assignertest.Run(t, func(t *testing.T) assignertest.AssignerFixture {
+			db, _ := b.Applied(t)
+			return assignertest.AssignerFixture{
+				Assigner:  func(key string) assigner.Assigner { return open(db, key) },
+				Guarantee: g, Reusable: g == assigner.GuaranteeSticky, Pinned: true,
+				Delete: func(t *testing.T, workerID int64) { Exec(t, db, fmt.Sprintf("DELETE FROM %s = %d", rows, workerID)) },
+			}
+		})
 	})
 }
