@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -47,7 +48,7 @@ func (c command) value(name string) (text string) {
 func (c command) do() (lines []string, err error) {
 	switch c.Words[0] {
 	case "server", "empty":
-	case "serve", "kill", "restart", "lead":
+	case "serve", "kill", "restart", "lead", "cut":
 		c.serve(c.Arg(1), c.Words[2:])
 	case "files":
 		return nil, c.files()
@@ -115,6 +116,10 @@ func (c command) serve(name string, args []string) {
 		c.servers[name].Kill9()
 	case "restart":
 		c.servers[name].Restart(args...)
+	case "cut":
+		marker, err := strconv.Unquote(args[0])
+		testkit.Must(c.T, err)
+		c.addresses[name].CutAfter(marker, nil)
 	case "lead":
 		to := c.servers[args[0]]
 		if p := c.addresses[name]; p != nil {

@@ -43,6 +43,8 @@ var scripts embed.FS
 //	                                  server of the case
 //	lead db b                         opens the handle db at an address that leads to the server b,
 //	                                  or makes the address lead there
+//	cut db "marker"                   cuts the connection to that address on which this is sent next, at
+//	                                  the answer
 //	let port SELECT @@port            makes $port the result of a query
 //	empty                             creates no tables
 //	env JPAAS_HOST=10.0.0.1           sets a variable of the environment

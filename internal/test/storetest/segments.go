@@ -1,14 +1,12 @@
 package storetest
 
 import (
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/test/faultconn"
 	"github.com/uidring/uidring/segment"
 	"github.com/uidring/uidring/segment/segmenttest"
 )
@@ -80,26 +78,5 @@ func RunSegments(t *testing.T, b Database) {
 		if f, ok := fixtures[table]; ok {
 			t.Run("Kills of "+table, func(t *testing.T) { segmenttest.Kills(t, f, table+" "+dsn, down, restart) })
 		}
-	}
-	if b.Addr != "" {
-		t.Run("LostAnswers", func(t *testing.T) { lostAnswers(t, b, db, dsn) })
-	}
-}
-
-// lostAnswers cuts the connection after the database has committed a range and before the source
-// knows that. The source wastes that range and takes the next one.
-func lostAnswers(t *testing.T, b Database, db *sqlx.DB, dsn string) {
-	const n = 0x0102030405060708
-	proxy := faultconn.Start(t, b.Addr)
-	source := sqlassigner.SegmentSource(b.Open(t, strings.Replace(dsn, b.Addr, proxy.Addr(), 1)), sqlassigner.Config{})
-	// This number is on the wire when the row is changed, and not before. pgx sends it in binary.
-	marker := strconv.FormatInt(n+1, 10)
-	if db.DriverName() == "pgx" {
-		marker = "\x01\x02\x03\x04\x05\x06\x07\x09"
-	}
-	cut := proxy.CutAfter(marker, nil)
-	r, err := source.Advance(t.Context(), "lost", n)
-	if err != nil || r.First != n+1 || r.Last != 2*n || !cut.Done() {
-		t.Errorf("range %v, %v, want %d to %d, since the first range is lost; cut: %v", r, err, int64(n+1), int64(2*n), cut.Done())
 	}
 }
