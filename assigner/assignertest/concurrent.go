@@ -12,16 +12,6 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// concurrentCases check operations of several handles.
-func concurrentCases() []storeCase {
-	return []storeCase{
-		{"OneOfManySwapsWins", oneWins},
-		{"EqualSwapsAtOnceAllCount", equalAtOnce},
-		{"EveryHandleSeesAWriteAtOnce", seenByAll},
-		{"ListDuringSwapsLacksNoRow", listDuringSwaps},
-	}
-}
-
 // several opens some handles. A cluster has them on different nodes.
 func (n namespace) several() []leasestore.Store {
 	handles := make([]leasestore.Store, 6)

@@ -11,16 +11,6 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-func faultCases() []storeCase {
-	return []storeCase{
-		{"CutSwapIsNeverFalse", throughWire(cutSwaps)},
-		{"OvertakenSwapIsNotMadeAgain", throughWire(overtaken)},
-		{"SwapGivenUpIsAnError", throughWire(givenUp)},
-		{"CutReadIsAnError", throughWire(cutReads)},
-		{"KilledStoreForgetsNoSwap", killedUnderSwaps},
-	}
-}
-
 // A link is a store over a wire, with a handle beside it.
 type link struct {
 	namespace

@@ -12,15 +12,6 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// leaseCases are cases with leases: the calls of the store that a lease makes, in their order.
-func leaseCases() []storeCase {
-	return []storeCase{
-		{"FirstStartsAtOnceSucceed", firstStarts},
-		{"NextHolderOfARowIsAboveItsFence", nextHolders},
-		{"OutageIsAnErrorAndEndsNoLease", outageBridged},
-	}
-}
-
 func (n namespace) leased(owner string) assigner.Assigner { return n.leasedOn(n.Handle(), owner) }
 
 // leasedOn returns an assigner for leases of an owner. On a lossy store a claim takes the window

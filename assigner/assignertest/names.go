@@ -14,16 +14,6 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// nameCases check stores that hold several namespaces or create rows in bulk.
-func nameCases() []storeCase {
-	return []storeCase{
-		{"NamespacesAreApart", namespacesApart},
-		{"NamesThatAreNotAllowedAreRefused", namesRefused},
-		{"OneOfTheNamespacesThatLookAlikeWins", namesAlike},
-		{"FreeRowsAreCreatedAtOnce", createFree},
-	}
-}
-
 // named returns a store and the name of its namespace, or skips the case if the store has a single
 // namespace.
 func (n namespace) named(t *testing.T) (leasestore.Store, string) {

@@ -12,22 +12,6 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 )
 
-// rowCases check single operations.
-func rowCases() []storeCase {
-	return []storeCase{
-		{"StatusIsStable", statusStable},
-		{"NothingIsThereAtFirst", nothingAtFirst},
-		{"RowsComeBackAsWritten", rowsAsWritten},
-		{"TextIsKeptWholeOrRefused", textWhole},
-		{"MetaIsSwappedByVersionAndToken", metaSwapped},
-		{"SwapIsRefusedUnlessAllMatches", swapRefused},
-		{"StoresClockSetsTheExpiry", expiry},
-		{"ListReturnsAllRowsAndExpiredSome", listed},
-		{"SeenIsTheTimeOfTheLastWrite", seenFollowsWrites},
-		{"EndedContextChangesNothing", endedChangesNothing},
-	}
-}
-
 func statusStable(t *testing.T, n namespace) {
 	s := n.Handle()
 	first := status(t, s)

@@ -3,7 +3,6 @@ package assignertest
 import (
 	"context"
 	"net"
-	"slices"
 	"testing"
 	"time"
 
@@ -56,7 +55,33 @@ type storeCase struct {
 // The settings of the store must be durable, and its server's clock right to a second. The store
 // must keep the numbers and texts that [leasestore.Row] and [leasestore.Meta] allow.
 func RunStore(t *testing.T, open func(t *testing.T) StoreFixture) {
-	runCases(t, open, slices.Concat(rowCases(), concurrentCases(), nameCases(), leaseCases()))
+	runCases(t, open, []storeCase{
+		// Single operations.
+		{"StatusIsStable", statusStable},
+		{"NothingIsThereAtFirst", nothingAtFirst},
+		{"RowsComeBackAsWritten", rowsAsWritten},
+		{"TextIsKeptWholeOrRefused", textWhole},
+		{"MetaIsSwappedByVersionAndToken", metaSwapped},
+		{"SwapIsRefusedUnlessAllMatches", swapRefused},
+		{"StoresClockSetsTheExpiry", expiry},
+		{"ListReturnsAllRowsAndExpiredSome", listed},
+		{"SeenIsTheTimeOfTheLastWrite", seenFollowsWrites},
+		{"EndedContextChangesNothing", endedChangesNothing},
+		// Operations of several handles.
+		{"OneOfManySwapsWins", oneWins},
+		{"EqualSwapsAtOnceAllCount", equalAtOnce},
+		{"EveryHandleSeesAWriteAtOnce", seenByAll},
+		{"ListDuringSwapsLacksNoRow", listDuringSwaps},
+		// Several namespaces, and the creation of rows in bulk.
+		{"NamespacesAreApart", namespacesApart},
+		{"NamesThatAreNotAllowedAreRefused", namesRefused},
+		{"OneOfTheNamespacesThatLookAlikeWins", namesAlike},
+		{"FreeRowsAreCreatedAtOnce", createFree},
+		// Leases: the calls of the store that a lease makes, in their order.
+		{"FirstStartsAtOnceSucceed", firstStarts},
+		{"NextHolderOfARowIsAboveItsFence", nextHolders},
+		{"OutageIsAnErrorAndEndsNoLease", outageBridged},
+	})
 }
 
 // RunFaults checks an [leasestore.Store] whose connections are cut and whose server is killed. It
@@ -66,7 +91,13 @@ func RunStore(t *testing.T, open func(t *testing.T) StoreFixture) {
 // A client may send a call again when its connection ends. Without an answer the store returns an
 // error or the truth, and never reports false for a swap that took effect.
 func RunFaults(t *testing.T, open func(t *testing.T) StoreFixture) {
-	runCases(t, open, faultCases())
+	runCases(t, open, []storeCase{
+		{"CutSwapIsNeverFalse", throughWire(cutSwaps)},
+		{"OvertakenSwapIsNotMadeAgain", throughWire(overtaken)},
+		{"SwapGivenUpIsAnError", throughWire(givenUp)},
+		{"CutReadIsAnError", throughWire(cutReads)},
+		{"KilledStoreForgetsNoSwap", killedUnderSwaps},
+	})
 }
 
 func runCases(t *testing.T, open func(t *testing.T) StoreFixture, cases []storeCase) {
