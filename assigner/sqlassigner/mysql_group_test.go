@@ -32,15 +32,12 @@ import (
 type group struct {
 	servers []*testserver.Server
 	handles []*sqlx.DB // one for each server
-	network string
 	primary atomic.Int64
 }
 
-var groups atomic.Int64
-
-func newGroup(t *testing.T, n int, args ...string) *group {
-	g := &group{servers: testserver.MySQLGroup(t, n, args...), network: fmt.Sprint("primary", groups.Add(1))}
-	mysql.RegisterDialContext(g.network, func(ctx context.Context, _ string) (net.Conn, error) {
+func newGroup(t *testing.T, n int) *group {
+	g := &group{servers: testserver.MySQLGroup(t, n)}
+	mysql.RegisterDialContext("primary", func(ctx context.Context, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp", g.servers[g.primary.Load()].Addr())
 	})
 	for _, s := range g.servers {
@@ -78,10 +75,14 @@ func (g *group) await(t *testing.T, n int) {
 	})
 }
 
-// open returns a handle that connects to the primary.
-func (g *group) open(t *testing.T, params string) *sqlx.DB {
+// open returns a handle that connects to the primary, at a level of consistency unless that is "".
+func (g *group) open(t *testing.T, user, level string) *sqlx.DB {
 	t.Helper()
-	return openMySQL(t, "root@"+g.network+"(group)/uidring"+params)
+	dsn := user + "@primary(group)/uidring"
+	if level != "" {
+		dsn += "?group_replication_consistency=%27" + level + "%27"
+	}
+	return openMySQL(t, dsn)
 }
 
 // turn makes the next server the primary.
@@ -97,7 +98,7 @@ func (g *group) turn(t *testing.T) {
 func TestGroupReplication(t *testing.T) {
 	t.Parallel()
 	g := newGroup(t, 3)
-	db := g.open(t, "")
+	db := g.open(t, "root", "")
 	storetest.Apply(t, db)
 	for _, tt := range []struct {
 		name string
@@ -117,25 +118,25 @@ func TestGroupReplication(t *testing.T) {
 // groupIdentity turns the primary at each level of consistency. Under EVENTUAL, and without the
 // rights to see the group, each server has an identity of its own.
 func groupIdentity(t *testing.T, g *group) {
-	admin := g.open(t, "")
+	admin := g.open(t, "root", "")
 	storetest.Exec(t, admin, "CREATE USER ids@'127.0.0.1' IDENTIFIED BY 'hunter2'", "GRANT ALL ON uidring.* TO ids@'127.0.0.1'",
 		"GRANT SELECT ON performance_schema.replication_applier_status TO ids@'127.0.0.1'",
 		"GRANT SELECT ON performance_schema.replication_group_members TO ids@'127.0.0.1'")
-	dsn := func(params string) string { return "ids:hunter2@" + g.network + "(group)/uidring" + params }
+	const ids = "ids:hunter2"
 	uuid := func() string { return storetest.Get[string](t, g.handles[g.primary.Load()], "SELECT @@server_uuid") }
-	id, texts := firstLooks(t, openMySQL(t, dsn("")))
+	id, texts := firstLooks(t, g.open(t, ids, ""))
 	if id != uuid() || !strings.Contains(strings.Join(texts, ""), "GRANT SELECT ON performance_schema.replication_group_members") {
 		t.Errorf("identity %q without the rights to see the group, log %q; want the server_uuid and the rights", id, texts)
 	}
 	storetest.Exec(t, admin, "GRANT SELECT ON performance_schema.replication_group_member_stats TO ids@'127.0.0.1'")
 
-	want := storetest.Identity(t, openMySQL(t, dsn("")))
+	want := storetest.Identity(t, g.open(t, ids, ""))
 	name, _, _ := strings.Cut(strings.TrimPrefix(want, "group "), " of view ")
 	if name != storetest.Get[string](t, admin, "SELECT @@group_replication_group_name") {
 		t.Errorf("identity %q, want the name of the group in it", want)
 	}
 	for _, level := range []string{"BEFORE_ON_PRIMARY_FAILOVER", "BEFORE", "AFTER", "BEFORE_AND_AFTER"} {
-		db := openMySQL(t, dsn("?group_replication_consistency=%27"+level+"%27"))
+		db := g.open(t, ids, level)
 		l := storetest.Assign(t, storetest.Leased(db))
 		g.turn(t)
 		storetest.Renew(t, l)
@@ -144,18 +145,14 @@ func groupIdentity(t *testing.T, g *group) {
 			t.Errorf("identity %q under %s after a change of the primary, was %q", id, level, want)
 		}
 	}
-	eventual := openMySQL(t, dsn("?group_replication_consistency=%27EVENTUAL%27"))
+	eventual := g.open(t, ids, "EVENTUAL")
 	if id := storetest.Identity(t, eventual); id != uuid() {
 		t.Errorf("identity %q under EVENTUAL, want the server_uuid", id)
 	}
-	_, err := assigner.Leased(sqlassigner.LeaseStore(g.open(t, "?group_replication_consistency=%27EVENTUAL%27"), "orders", sqlassigner.Config{}),
-		assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	testkit.Must(t, err)
+	storetest.Assign(t, sqlassigner.Leased(g.open(t, "root", "EVENTUAL"), "orders"))
 	g.turn(t)
-	_, err = assigner.Leased(sqlassigner.LeaseStore(eventual, "orders", sqlassigner.Config{}), assigner.LeaseConfig{}).Assign(t.Context(), assignertest.Domain())
-	if !errors.Is(err, assigner.ErrQuarantined) {
-		t.Errorf("a start under EVENTUAL after a change of the primary: %v, want %v", err, assigner.ErrQuarantined)
-	}
+	_, err := storetest.TryAssign(t, sqlassigner.Leased(eventual, "orders"), time.Minute)
+	stores.WantError(t, err, assigner.ErrQuarantined)
 }
 
 // A usedRange is a range of deltas that a holder of a worker ID may have used.
@@ -170,7 +167,7 @@ func primaryMoves(t *testing.T, g *group) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	for range processes {
-		db := g.open(t, "")
+		db := g.open(t, "root", "")
 		wg.Go(func() {
 			for {
 				select {
@@ -236,7 +233,7 @@ func frozenPrimary(t *testing.T, g *group) {
 	l := storetest.Assign(t, storetest.Leased(direct))
 	old.Freeze()
 	g.await(t, 2)
-	db := g.open(t, "")
+	db := g.open(t, "root", "")
 	other := storetest.Assign(t, storetest.Leased(db))
 	if id := storetest.Identity(t, db); id != before {
 		t.Errorf("identity %q of the next primary, was %q", id, before)
@@ -261,7 +258,7 @@ func frozenPrimary(t *testing.T, g *group) {
 // backlog kills the primary while the other servers have yet to apply its last change. One of them
 // becomes the primary. Its reads wait for the change, except under EVENTUAL.
 func backlog(t *testing.T, g *group) {
-	db, old := g.open(t, ""), g.primary.Load()
+	db, old := g.open(t, "root", ""), g.primary.Load()
 	l := storetest.Assign(t, storetest.Leased(db))
 	var locks []*sqlx.DB
 	for i, s := range g.servers {
@@ -285,7 +282,7 @@ func backlog(t *testing.T, g *group) {
 	})
 	for level, waits := range map[string]bool{"EVENTUAL": false, "BEFORE_ON_PRIMARY_FAILOVER": true, "BEFORE": true, "AFTER": true, "BEFORE_AND_AFTER": true} {
 		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		m, err := storetest.LeaseStore(g.open(t, "?group_replication_consistency=%27"+level+"%27")).LoadMeta(ctx)
+		m, err := storetest.LeaseStore(g.open(t, "root", level)).LoadMeta(ctx)
 		cancel()
 		if (err != nil) != waits {
 			t.Errorf("under %s a new primary with a backlog returns the horizon %d, %v; it was %d", level, m.Horizon, err, meta.Horizon)
@@ -306,7 +303,7 @@ func backlog(t *testing.T, g *group) {
 // while offline_mode keeps the user of groupIdentity out. A killed server joins again, and becomes
 // the primary.
 func forced(t *testing.T, g *group) {
-	db, old := g.open(t, ""), g.primary.Load()
+	db, old := g.open(t, "root", ""), g.primary.Load()
 	store := sqlassigner.LeaseStore(db, "forced", sqlassigner.Config{})
 	leased := assigner.Leased(store, assigner.LeaseConfig{})
 	before, l := storetest.Identity(t, db), storetest.Assign(t, leased)
@@ -351,13 +348,13 @@ func forced(t *testing.T, g *group) {
 // madeAnew has all servers crash. The group that one of them makes may lack commits. When that
 // server leaves it, it keeps the name of the group.
 func madeAnew(t *testing.T, g *group) {
-	before := storetest.Identity(t, g.open(t, ""))
+	before := storetest.Identity(t, g.open(t, "root", ""))
 	for _, s := range g.servers {
 		s.Kill9()
 	}
 	g.servers[0].Bootstrap()
 	g.await(t, 1)
-	db := g.open(t, "")
+	db := g.open(t, "root", "")
 	after := storetest.Identity(t, db)
 	_, err := storetest.Leased(db).Assign(t.Context(), assignertest.Domain())
 	stores.WantError(t, err, assigner.ErrQuarantined, fmt.Sprintf("now %q", after))
