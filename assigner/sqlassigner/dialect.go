@@ -35,7 +35,7 @@ type dialect struct {
 	// permanent returns an error for a table that is temporary on this connection; nil: the schema
 	// in each statement rules that out.
 	permanent func(ctx context.Context, conn *session, group []table) error
-	// waiting makes the statements of f wait for a lock; nil: those of a server do.
+	// waiting makes the statements of f wait for a lock; nil: a server makes them wait.
 	waiting func(f func(context.Context, *session) error) func(context.Context, *session) error
 }
 

@@ -26,8 +26,8 @@ import (
 
 // A Database is a database under test.
 type Database struct {
-	// Kind is mariadb, mysql, postgres, pq for the second driver of PostgreSQL, sqlite, or tidb for a
-	// server that the test did not start.
+	// Kind is mariadb, mysql, postgres, pq for the second driver of PostgreSQL, sqlite, or tidb for
+	// a server that the test did not start.
 	Kind string
 	// Start starts another server of the kind.
 	Start func(t *testing.T, args ...string) Database

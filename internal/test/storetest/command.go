@@ -270,8 +270,8 @@ func (c command) store() leasestore.Store {
 }
 
 // assigner returns the assigner of a command such as assign a leased namespace=orders first=2. It
-// is one of Kinds, auto, create, which creates its tables, or leased; worker=9 makes that fenced. of=b
-// is the assigner that gave the lease b.
+// is one of Kinds, auto, create, which creates its tables, or leased; worker=9 makes that fenced.
+// of=b is the assigner that gave the lease b.
 func (c command) assigner() assigner.Assigner {
 	kind, of, key := c.Arg(2), c.value("of"), c.value("key")
 	switch {

@@ -34,8 +34,8 @@ var scripts embed.FS
 // the first retry. A command without an answer must succeed.
 //
 // Commands use the first handle of the database, or the one whose name and colon come first. In a
-// command and in its answer, $a.worker is the worker ID of the lease a, $a.first and $a.last are its
-// deltas, and $a.used is the last one that its holder has used. These prepare a case:
+// command and in its answer, $a.worker is the worker ID of the lease a, $a.first and $a.last are
+// its deltas, and $a.used is the delta up to which its holder has used it. These prepare a case:
 //
 //	server --log-bin                  starts a server with these arguments for all rows
 //	serve b --log-bin                 starts another server, with the handle b
