@@ -13,15 +13,16 @@ import (
 
 // Run runs the suite for Disposable and Sticky.
 func Run(t *testing.T, b Database) {
-	b.conforms(t, "DisposableConforms", assigner.GuaranteeFresh, "WORKER_NODE WHERE ID", func(db *sqlx.DB, _ string) assigner.Assigner {
-		return Disposable(db)
-	})
-	b.conforms(t, "StickyConforms", assigner.GuaranteeSticky, "WORKER_STICKY WHERE WORKER_ID", func(db *sqlx.DB, key string) assigner.Assigner {
-		return sqlassigner.Sticky(db, key, sqlassigner.Config{})
-	})
+	b.conforms(t, "DisposableConforms", assigner.GuaranteeFresh, "WORKER_NODE WHERE ID",
+		func(db *sqlx.DB, _ string) assigner.Assigner { return Disposable(db) })
+	b.conforms(t, "StickyConforms", assigner.GuaranteeSticky, "WORKER_STICKY WHERE WORKER_ID",
+		func(db *sqlx.DB, key string) assigner.Assigner {
+			return sqlassigner.Sticky(db, key, sqlassigner.Config{})
+		})
 }
 
-func (b Database) conforms(t *testing.T, name string, g assigner.Guarantee, rows string, open func(db *sqlx.DB, key string) assigner.Assigner) {
+func (b Database) conforms(t *testing.T, name string, g assigner.Guarantee, rows string,
+	open func(db *sqlx.DB, key string) assigner.Assigner) {
 	t.Run(name, func(t *testing.T) {
 		assignertest.Run(t, func(t *testing.T) assignertest.AssignerFixture {
 			db, _ := b.Applied(t)
