@@ -14,10 +14,6 @@
 package metrics
 
 import (
-	"errors"
-	"expvar"
-	"fmt"
-
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/segment"
@@ -61,39 +57,5 @@ func All[S Stats]() []Metric[S] {
 	case segment.Stats:
 		return describe("uidring_segment_", segmentRows, func(s S) segment.Stats { return s.Snapshot().(segment.Stats) })
 	}
-	return nil
-}
-
-// ErrNameInUse is returned by [Publish] for a name that expvar has already.
-var ErrNameInUse = errors.New("metrics: name in use")
-
-// Publish shows a generator's Stats by expvar, under /debug/vars, as an object whose keys are the
-// names of the metrics. Each request reads them anew. An empty name gives an error, and a name in
-// use gives [ErrNameInUse]. expvar cannot unpublish a variable: publish only generators that live
-// as long as the process.
-func Publish[S Stats](name string, stats func() S) (err error) {
-	if name == "" {
-		return errors.New("metrics: Publish: name empty, allowed: any other, such as \"ids\"")
-	}
-	inUse := fmt.Errorf("%w: expvar has a variable %q; give each generator a name of its own", ErrNameInUse, name)
-	if expvar.Get(name) != nil {
-		return inUse
-	}
-	defer func() {
-		if recover() != nil { // expvar panics if another goroutine has published the name meanwhile
-			err = inUse
-		}
-	}()
-	all := All[S]()
-	expvar.Publish(name, expvar.Func(func() any {
-		s := stats()
-		values := make(map[string]float64, len(all))
-		for _, m := range all {
-			if v, ok := m.Value(s); ok {
-				values[m.Name] = v
-			}
-		}
-		return values
-	}))
 	return nil
 }
