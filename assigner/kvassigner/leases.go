@@ -117,6 +117,7 @@ func (l *leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {
 	start := l.block.Load()
 	var found []leasestore.Row
 	for i := uint64(0); i < min(all, mostFolders) && len(found) < n; i++ {
+		//mutate:operator backwards, the calls meet each block as well
 		rows, err := list[leasestore.Row](ctx, l, l.folder(first+int64((start+i)%all)))
 		if err != nil {
 			return nil, err

@@ -139,7 +139,7 @@ func TestLeaseStoreRefusesForeignRecords(t *testing.T) {
 		sentinel  error
 		want      string
 	}{
-		{rowKey(4007), "mine", []int{3, 4, 5}, nil, "was not written by this package"},
+		{rowKey(4007), "mine", []int{3, 4, 5}, nil, "was not written by this package: invalid character"},
 		{rowKey(4007), `{"reader":2,"value":"new"}`, []int{3, 4, 5}, assigner.ErrLayoutMismatch, "format 2, here 1"},
 		{"meta/" + strings.ToLower(namespace), "[]", []int{1, 2, 6, 7}, nil, "was not written by this package"},
 		{"meta/" + strings.ToLower(namespace), "{}", []int{1, 2, 6, 7}, nil, "was not written by this package: it has no number reader"},
