@@ -99,6 +99,7 @@ func (f *serveFlags) addIDs(cmd *cobra.Command) {
 func (f *serveFlags) serve(cmd *cobra.Command, log io.Writer) error {
 	err := f.finish(cmd.Flags())
 	f.config.Logger = f.logger(log)
+	slog.SetDefault(f.config.Logger) // for the warnings of stores
 	process, errNew := daemon.New(f.config)
 	switch err = errors.Join(err, errNew); {
 	case errors.Is(err, storeurl.ErrNoLogin): // another start may succeed, or end by the other mistakes

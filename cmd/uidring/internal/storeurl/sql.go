@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -31,7 +32,7 @@ func (s *Store) use(db *sqlx.DB, namespace string) {
 	s.db = db
 	s.Store = sqlassigner.LeaseStore(db, namespace, sqlassigner.Config{})
 	s.create = func(ctx context.Context, groups []schema.Group) ([]string, error) {
-		return sqlassigner.Apply(ctx, db, sqlassigner.Config{}, groups...)
+		return sqlassigner.Apply(ctx, db, sqlassigner.Config{Logger: slog.New(slog.DiscardHandler)}, groups...) // Create returns the names
 	}
 	s.segments = func(allowUndurable bool) segment.Source {
 		return sqlassigner.SegmentSource(db, sqlassigner.Config{AllowUndurable: allowUndurable})
