@@ -16,7 +16,6 @@ import (
 
 // defaults makes a generator of a Config with an Assigner alone.
 func (s *suite) defaults(t *testing.T) {
-	time.Sleep(time.Until(bitsalloc.DefaultEpoch().Add(time.Hour)))
 	var timeout time.Duration
 	store := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 		deadline, _ := ctx.Deadline()
@@ -27,6 +26,10 @@ func (s *suite) defaults(t *testing.T) {
 		return fakeassigner.Fenced(60)(ctx, nth, d) // the process remembers a worker ID without a fence
 	}}
 	c := Config{Settings: keeper.Settings{Assigner: store}, Policy: s.policy}
+	if err := s.Validate(c); err == nil || !strings.Contains(err.Error(), "Epoch 2026-01-01 00:00:00 +0000 UTC, allowed: not in the future") {
+		t.Errorf("Validate = %v in %v", err, time.Now())
+	}
+	time.Sleep(time.Until(bitsalloc.DefaultEpoch().Add(time.Hour)))
 	if err := s.Validate(c); err != nil {
 		t.Error(err)
 	}
