@@ -54,6 +54,11 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	release a 1010                  the holder has issued IDs of deltas up to 1010
 //	abandon a, copy a b, revoke 2, recover 1h, horizon
 //	cancel                          ends the context of assign
+//	static 3, ipv4suffix 10.0.1.2 16, ipsum 10.0.1.2, name web-01, env "3", unset NAME
+//	addresses ipsum 127.0.0.1/8 10.0.1.2/24
+//
+// The last two lines take a worker ID from an assigner without a store, in the default layout, and
+// show the first usable address of a host.
 func TestScripts(t *testing.T) {
 	testkit.Scripts(t, *update, func(t *testing.T, p string) string {
 		got := newScript(t, orders[0]).run(p)
@@ -73,6 +78,7 @@ type script struct {
 	now       int64    // of the generators
 	host      *instant // nil: as the store
 	assigners map[string]*leaser
+	derived   []Assigner        // of the command env, which read it at each Assign
 	domains   map[string]Domain // of the assigners
 	leases    map[string]Lease
 	names     []string // of random texts, from t1 on
@@ -89,6 +95,7 @@ type script struct {
 func newScript(t *testing.T, order func(int, func(int, int))) *script {
 	w := &script{T: t, memStore: newMemStore(), order: order, now: memStart, assigners: make(map[string]*leaser), domains: make(map[string]Domain),
 		leases: make(map[string]Lease), hooks: make(map[string][]string), shown: make(map[string]string)}
+	w.derived = []Assigner{Env(variable), StatefulSet(variable)}
 	w.ctx, w.cancel = context.WithCancel(t.Context())
 	w.onChange = w.change
 	w.onRead = func(what string) error {
@@ -201,7 +208,7 @@ func (w *script) do(words testkit.Words) {
 			c.args[name] = value
 		}
 	}
-	if !c.prepare() && !c.test() {
+	if !c.prepare() && !c.test() && !c.derive() {
 		w.Fatalf("unknown command %q", words)
 	}
 	if len(c.args) > 0 {
@@ -389,7 +396,7 @@ func (w *script) horizon() {
 }
 
 // sentinels are the errors whose texts and errors.Is must agree.
-var sentinels = []error{context.Canceled, ErrWorkerInUse, ErrWorkersExhausted, ErrWorkerRowLost, ErrWorkerAheadOfClock, ErrWorkerOutOfRange, ErrQuarantined,
+var sentinels = []error{context.Canceled, ErrWorkerInUse, ErrWorkersExhausted, ErrWorkerRowLost, ErrWorkerAheadOfClock, ErrWorkerOutOfRange, ErrWorkerUnknown, ErrQuarantined,
 	ErrLayoutMismatch, leasestore.ErrOverlap, leasestore.ErrClockSkew, leasestore.ErrNotDurable, leasestore.ErrRowMissing,
 	leasestore.ErrFenceRegressed, errStore, errLostAnswer}
 
