@@ -7,10 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/generator"
-	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
@@ -113,22 +111,5 @@ func TestNoLeaseIsTakenBeforeTheOldOneHasEnded(t *testing.T) {
 	<-changed
 	if h := r.Current(); h.WorkerID != r.first+1 {
 		t.Errorf("Current = %+v, want the second lease", h)
-	}
-}
-
-func TestTakeRejectedMayTakeAnID(t *testing.T) {
-	var k *keeper.Keeper
-	calls := 0
-	k, _ = keeper.New(keeper.Settings{Trace: keeper.Trace{TakeRejected: func(i uidring.TakeRejectedInfo) {
-		if calls++; calls > 10 {
-			t.Fatal("TakeRejected calls itself")
-		}
-		_ = k.Rejected(i.Err)
-	}}})
-	for range 2 {
-		_ = k.Rejected(errors.New("down"))
-	}
-	if n := k.Rejections.Load(); calls != 2 || n != 4 {
-		t.Errorf("%d calls for %d errors, want 2 for 4", calls, n)
 	}
 }
