@@ -94,18 +94,3 @@ func TestOnlyClaimsWithOtherRowsAreImpatient(t *testing.T) {
 		}
 	}
 }
-
-// A claim that fails gives its row back although its context has ended.
-func TestClaimThatFailsFreesItsRowAfterItsContext(t *testing.T) {
-	s := newMemStore()
-	ctx, cancel := context.WithCancel(t.Context())
-	s.onRead = func(what string) error {
-		if what == "load-meta" && len(s.rows) > 0 {
-			cancel()
-		}
-		return ctx.Err()
-	}
-	if _, err := Leased(s, shortWindow).Assign(ctx, memDomain()); !errors.Is(err, context.Canceled) || len(s.rows) != 1 || !s.rows[0].Free() {
-		t.Errorf("%v with the rows %+v, want a free one", err, s.rows)
-	}
-}

@@ -43,21 +43,11 @@ func followsCrashes(t *testing.T, releases bool) {
 	}
 }
 
-func TestHorizonIsBoundedByItsLayoutAndTheClock(t *testing.T) {
+func TestHorizonIsBoundedByTheClock(t *testing.T) {
 	s := newMemStore()
-	s.pin(1)
-	s.meta.Layout.DeltaBits = 4 // it has ended
-	id, err := leasestore.Horizon(t.Context(), s)
-	alloc, _ := bitsalloc.New(s.meta.Layout, s.meta.Epoch)
-	if f, _ := alloc.Parse(id); f.Delta != 15 || err != nil {
-		t.Errorf("horizon %v, %v, want delta 15", f, err)
-	}
-	s.meta.Layout.DeltaBits = 0
-	_, err = leasestore.Horizon(t.Context(), s)
-	wantError(t, err, nil, "leasestore: Horizon: ", "layout")
 	s.status.Now = time.Now().Add(62*time.Second + 900*time.Millisecond)
 	s.pin(1)
-	_, err = leasestore.Horizon(t.Context(), s)
+	_, err := leasestore.Horizon(t.Context(), s)
 	wantError(t, err, leasestore.ErrClockSkew, "leasestore: Horizon: ", "ahead of this host's")
 }
 

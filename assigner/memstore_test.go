@@ -238,16 +238,6 @@ func takeIn(t *testing.T, a Assigner, d Domain) Lease {
 	return l
 }
 
-// refused checks that Assign fails with words.
-func refused(t *testing.T, a Assigner, words ...string) {
-	t.Helper()
-	l, err := a.Assign(t.Context(), memDomain())
-	if l != nil {
-		t.Errorf("lease %v, want none", l)
-	}
-	wantError(t, err, nil, words...)
-}
-
 // wantError checks the sentinel, if any, and words of the text.
 func wantError(t *testing.T, err, sentinel error, words ...string) {
 	t.Helper()

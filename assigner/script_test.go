@@ -29,8 +29,10 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 // These commands prepare a case, and their changes are not shown:
 //
 //	row 2 fence=500 version=3 token=T owner=a expires=1001 identity=A oldest=7 former=9 extra=x
-//	meta next=4 first=2 fence=500 version=3 token=T identity=A horizon=999 quarantine=1350 extra=y
+//	meta next=4 first=2 fence=500 version=3 token=T identity=A horizon=999 quarantine=1350 extra=y layout=28/5/2/13@1s epoch=1
+//	rows 1000 1999 fence=500        creates rows
 //	delete 2                        deletes a row
+//	forget                          deletes all rows and the meta row
 //	holder a maxskew=1s             opens the assigner a, see below, and takes a lease
 //	at 1020                         sets all clocks
 //	store now=1020 seen=1020 identity=A name=memory namespace=orders fault=sync_is_0 lossy overlap creates
@@ -47,13 +49,14 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 // These are the commands under test:
 //
 //	open a leased window=30s maxlead=1h maxskew=1m owner=me first=2 undurable
-//	open b fenced worker=2 owner=me registered maxahead=10 keptfor=20s
-//	source b 3                      changes the worker ID of Fenced
+//	open b fenced worker=2 owner=me registered maxahead=10 keptfor=20s layout=28/5/2/13@1s epoch=1 datacenter=4
+//	source b 3                      changes the source of Fenced; others are unchecked 3, sticky and silent
 //	assign a                        takes a lease with the name a
 //	renew a 1010 1018 oldest=1005   the holder has used deltas up to 1010, and wants 1018
 //	release a 1010                  the holder has issued IDs of deltas up to 1010
 //	abandon a, copy a b, revoke 2, recover 1h, horizon
 //	cancel                          ends the context of assign
+//	lists                           shows how often rows have been listed
 //	static 3, ipv4suffix 10.0.1.2 16, ipsum 10.0.1.2, name web-01, env "3", unset NAME
 //	addresses ipsum 127.0.0.1/8 10.0.1.2/24
 //
@@ -84,6 +87,7 @@ type script struct {
 	names     []string // of random texts, from t1 on
 	arrive    func() bool
 	hooks     map[string][]string
+	reads     map[string]int  // of each operation
 	ctx       context.Context // of Assign
 	cancel    context.CancelFunc
 	log       testkit.Recorder // of assigners
@@ -94,11 +98,13 @@ type script struct {
 
 func newScript(t *testing.T, order func(int, func(int, int))) *script {
 	w := &script{T: t, memStore: newMemStore(), order: order, now: memStart, assigners: make(map[string]*leaser), domains: make(map[string]Domain),
-		leases: make(map[string]Lease), hooks: make(map[string][]string), shown: make(map[string]string)}
+		leases: make(map[string]Lease), hooks: make(map[string][]string),
+		reads: make(map[string]int), shown: make(map[string]string)}
 	w.derived = []Assigner{Env(variable), StatefulSet(variable)}
 	w.ctx, w.cancel = context.WithCancel(t.Context())
 	w.onChange = w.change
 	w.onRead = func(what string) error {
+		w.reads[what]++
 		if w.hook(what) == "fail" {
 			return errStore
 		}
@@ -129,7 +135,7 @@ func (w *script) run(paragraph string) string {
 }
 
 // scene has the commands whose changes are not shown.
-var scene = []string{"row", "meta", "delete", "holder"}
+var scene = []string{"row", "rows", "meta", "delete", "forget", "holder"}
 
 // hook runs the commands of the next hook of an operation, and returns its action.
 func (w *script) hook(operation string) (action string) {
@@ -185,6 +191,10 @@ func (v values) set(name string, to any) {
 			*to = number()
 		case *time.Time:
 			*to = memTime(number()).In(time.FixedZone("", 3600)) // a store answers in any zone
+		case *bitsalloc.Layout: // ParseLayout refuses some
+			var unit string
+			_, _ = fmt.Sscanf(text, "%d/%d/%d/%d@%s", &to.DeltaBits, &to.DatacenterBits, &to.WorkerBits, &to.SequenceBits, &unit)
+			to.Unit, _ = time.ParseDuration(unit)
 		case *time.Duration:
 			*to, _ = time.ParseDuration(text)
 		}
@@ -236,10 +246,17 @@ func (c command) prepare() bool {
 		c.args.set("wall", &c.host.wall)
 	case "row":
 		c.setRow(c.Number(1), c.args)
+	case "rows":
+		for worker := c.Number(1); worker <= c.Number(2); worker++ {
+			c.setRow(worker, maps.Clone(c.args))
+		}
+		clear(c.args)
 	case "meta":
 		c.setMeta(c.args)
 	case "delete":
 		delete(c.rows, c.Number(1))
+	case "forget":
+		c.meta, c.rows = leasestore.Meta{}, make(map[int64]leasestore.Row)
 	case "on":
 		c.hooks[c.Arg(1)] = strings.Split(strings.Join(c.Words[2:], " "), " / ")
 	case "holder":
@@ -257,7 +274,7 @@ func (c command) test() bool {
 	case "open":
 		c.open(c.Arg(2))
 	case "source":
-		c.assigners[c.Arg(1)].source = Static(c.Number(2))
+		c.assigners[c.Arg(1)].source = c.source()
 	case "assign":
 		c.assign(c.Arg(1))
 	case "cancel":
@@ -286,11 +303,38 @@ func (c command) test() bool {
 		c.answer(errors.Join(err, leasestore.Recover(c.Context(), c.memStore, leasestore.Recovery{Lead: lead})))
 	case "horizon":
 		c.horizon()
+	case "lists":
+		c.Print("  %d", c.reads["list"])
 	default:
 		return false
 	}
 	return true
 }
+
+// source returns the source of the command source.
+func (c command) source() Assigner {
+	switch c.Arg(2) {
+	case "unchecked":
+		return given{WorkerID: c.Number(3)}
+	case "sticky":
+		return given{Guarantee: GuaranteeSticky}
+	case "silent":
+		return nothing{}
+	}
+	return Static(c.Number(2))
+}
+
+// given is a source that does not check its worker ID.
+type given Grant
+
+func (g given) Assign(context.Context, Domain) (Lease, error) {
+	return &derivedLease{grant: Grant(g)}, nil
+}
+
+// nothing is an assigner with a mistake.
+type nothing struct{}
+
+func (nothing) Assign(context.Context, Domain) (Lease, error) { return nil, nil }
 
 func (c command) setStore() {
 	c.args.set("now", &c.status.Now)
@@ -341,6 +385,8 @@ func (w *script) setMeta(args values) {
 	args.set("identity", &w.meta.Identity)
 	args.set("horizon", &w.meta.Horizon)
 	args.set("quarantine", &w.meta.Quarantine)
+	args.set("layout", &w.meta.Layout)
+	args.set("epoch", &w.meta.Epoch)
 	args.set("extra", &w.meta.Extra)
 }
 
@@ -351,6 +397,9 @@ func (c command) open(kind string) {
 	d.Now, d.Registered = func() int64 { return c.now }, c.flag("registered")
 	c.args.set("maxahead", &d.MaxAhead)
 	c.args.set("keptfor", &d.KeptFor)
+	c.args.set("layout", &d.Layout)
+	c.args.set("epoch", &d.Epoch)
+	c.args.set("datacenter", &d.DatacenterID)
 	c.domains[name] = d
 	cfg := shortWindow
 	cfg.Owner, cfg.AllowUndurable, cfg.Logger = name, c.flag("undurable"), c.log.TextLogger()
@@ -361,7 +410,8 @@ func (c command) open(kind string) {
 	c.args.set("first", &cfg.FirstWorkerID)
 	var worker int64
 	c.args.set("worker", &worker)
-	a := map[string]Assigner{"leased": Leased(c.memStore, cfg), "auto": Auto(c.memStore, cfg), "fenced": Fenced(c.memStore, Static(worker), cfg)}[kind].(*leaser)
+	a := map[string]Assigner{"leased": Leased(c.memStore, cfg), "auto": Auto(c.memStore, cfg),
+		"fenced": Fenced(c.memStore, Static(worker), cfg), "empty": Fenced(nil, nil, cfg)}[kind].(*leaser)
 	a.shuffle, a.holder = c.order, "process "+name
 	a.clock = func() instant {
 		if c.host != nil {
