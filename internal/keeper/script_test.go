@@ -55,6 +55,12 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	sleep 30s
 //	clock +1h                         moves the clock of the user
 //	time, window, shortage            show the clock of the lease, Window, and Shortage
+//
+// These drive the registry of the process, without a Keeper:
+//
+//	register a 9 17 zone              registers a grant of worker ID 9 from 17 on, without a fence; zone,
+//	                                  layout, epoch or datacenter: of such another domain; fenced: with a fence
+//	end a 100                         ends it after a use of delta 100
 func TestScripts(t *testing.T) {
 	testkit.Scripts(t, *update, func(t *testing.T, paragraph string) (got string) {
 		bubble(t, func(t *testing.T, r *rig) {
@@ -74,10 +80,13 @@ type script struct {
 	off     atomic.Int64 // nanoseconds that the user's clock is ahead
 	shown   string       // the state as last seen
 	answers testkit.Answers
+
+	domain        assigner.Domain // of the command register
+	registrations map[string]*keeper.Registration
 }
 
 func newScript(t *testing.T, r *rig) *script {
-	w := &script{rig: r, t: t}
+	w := &script{rig: r, t: t, domain: ownDomain(), registrations: make(map[string]*keeper.Registration)}
 	r.assign = func(ctx context.Context, nth int) (assigner.Grant, error) {
 		w.Note("assign")
 		g := w.fresh(nth)
@@ -130,7 +139,7 @@ func (w *script) step(words testkit.Words) {
 		changed = w.Changed()
 	}
 	c := command{w, words}
-	if !c.prepare() && !c.show() {
+	if !c.prepare() && !c.show() && !c.register() {
 		c.drive()
 	}
 	synctest.Wait()
@@ -315,7 +324,8 @@ func (c command) start(words testkit.Words) error {
 }
 
 // sentinels are the errors whose texts and errors.Is must agree.
-var sentinels = []error{uidring.ErrLeaseExhausted, context.DeadlineExceeded, assigner.ErrWorkersExhausted, assigner.ErrQuarantined, leasestore.ErrNotDurable}
+var sentinels = []error{uidring.ErrLeaseExhausted, context.DeadlineExceeded, assigner.ErrWorkersExhausted, assigner.ErrQuarantined,
+	assigner.ErrWorkerInUse, leasestore.ErrNotDurable}
 
 // fails prints the events and the error of a call, and whether the error passes.
 func (c command) fails(err error) {
