@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -35,7 +36,7 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	forget                          deletes all rows and the meta row
 //	holder a maxskew=1s             opens the assigner a, see below, and takes a lease
 //	at 1020                         sets all clocks
-//	store now=1020 seen=1020 identity=A name=memory namespace=orders fault=sync_is_0 lossy overlap creates
+//	store now=1020 seen=1020 identity=A store=memory namespace=orders fault=sync_is_0 lossy overlap creates
 //	namespace users 3               another namespace of the store, and its datacenter ID
 //	log                             shows log records from now on
 //	host mono=1020 wall=990         sets the clocks of the host, which otherwise follow the store
@@ -187,6 +188,8 @@ func (v values) set(name string, to any) {
 		switch to := to.(type) {
 		case *string:
 			*to = strings.ReplaceAll(text, "_", " ")
+		case *[]string:
+			*to = append(*to, strings.ReplaceAll(text, "_", " "))
 		case *int64:
 			*to = number()
 		case *time.Time:
@@ -197,6 +200,21 @@ func (v values) set(name string, to any) {
 			to.Unit, _ = time.ParseDuration(unit)
 		case *time.Duration:
 			*to, _ = time.ParseDuration(text)
+		default:
+			panic(fmt.Sprintf("%s cannot be set to %q", name, text))
+		}
+	}
+}
+
+// fill sets the fields of a struct. The name of an argument is the beginning of a field's.
+func (v values) fill(to any) {
+	fields := reflect.ValueOf(to).Elem()
+	for i := range fields.NumField() {
+		field := strings.ToLower(fields.Type().Field(i).Name)
+		for name := range v {
+			if strings.HasPrefix(field, name) {
+				v.set(name, fields.Field(i).Addr().Interface())
+			}
 		}
 	}
 }
@@ -283,7 +301,7 @@ func (c command) test() bool {
 		c.arrive()
 	case "renew":
 		u := Use{Used: c.Number(2), Want: c.Number(3), Oldest: c.Number(2)}
-		c.args.set("oldest", &u.Oldest)
+		c.args.fill(&u)
 		_, err := c.leases[c.Arg(1)].Renew(c.Context(), u)
 		c.answer(err)
 	case "release":
@@ -337,16 +355,8 @@ type nothing struct{}
 func (nothing) Assign(context.Context, Domain) (Lease, error) { return nil, nil }
 
 func (c command) setStore() {
-	c.args.set("now", &c.status.Now)
-	c.args.set("seen", &c.status.Seen)
-	c.args.set("identity", &c.status.Identity)
-	c.args.set("namespace", &c.status.Namespace)
-	c.args.set("name", &c.status.Store)
+	c.args.fill(&c.status)
 	c.status.Lossy, c.creates = c.status.Lossy || c.flag("lossy"), c.creates || c.flag("creates")
-	var fault string
-	if c.args.set("fault", &fault); fault != "" {
-		c.status.Faults = append(c.status.Faults, fault)
-	}
 	if c.errMeta = nil; c.flag("overlap") {
 		c.errMeta = leasestore.ErrOverlap
 	}
@@ -358,15 +368,7 @@ func (w *script) setRow(worker int64, args values) {
 	if !ok {
 		row = leasestore.Row{WorkerID: worker, Version: 1, Owner: "gone"}
 	}
-	args.set("version", &row.Version)
-	args.set("fence", &row.Fence)
-	args.set("oldest", &row.Oldest)
-	args.set("former", &row.Former)
-	args.set("token", &row.Token)
-	args.set("owner", &row.Owner)
-	args.set("identity", &row.Identity)
-	args.set("expires", &row.Expires)
-	args.set("extra", &row.Extra)
+	args.fill(&row)
 	w.rows[worker] = row
 	w.setMeta(values{"next": fmt.Sprint(max(w.meta.NextWorkerID, worker+1))})
 }
@@ -377,17 +379,7 @@ func (w *script) setMeta(args values) {
 		w.pin(0)
 		w.meta.Namespace = rand.Text()
 	}
-	args.set("version", &w.meta.Version)
-	args.set("next", &w.meta.NextWorkerID)
-	args.set("first", &w.meta.FirstWorkerID)
-	args.set("fence", &w.meta.Fence)
-	args.set("token", &w.meta.Token)
-	args.set("identity", &w.meta.Identity)
-	args.set("horizon", &w.meta.Horizon)
-	args.set("quarantine", &w.meta.Quarantine)
-	args.set("layout", &w.meta.Layout)
-	args.set("epoch", &w.meta.Epoch)
-	args.set("extra", &w.meta.Extra)
+	args.fill(&w.meta)
 }
 
 // open opens an assigner of a kind, with the name of the first argument.
@@ -395,19 +387,11 @@ func (c command) open(kind string) {
 	name := c.Arg(1)
 	d := memDomain()
 	d.Now, d.Registered = func() int64 { return c.now }, c.flag("registered")
-	c.args.set("maxahead", &d.MaxAhead)
-	c.args.set("keptfor", &d.KeptFor)
-	c.args.set("layout", &d.Layout)
-	c.args.set("epoch", &d.Epoch)
-	c.args.set("datacenter", &d.DatacenterID)
+	c.args.fill(&d)
 	c.domains[name] = d
 	cfg := shortWindow
 	cfg.Owner, cfg.AllowUndurable, cfg.Logger = name, c.flag("undurable"), c.log.TextLogger()
-	c.args.set("window", &cfg.Window)
-	c.args.set("maxlead", &cfg.MaxLead)
-	c.args.set("maxskew", &cfg.MaxSkew)
-	c.args.set("owner", &cfg.Owner)
-	c.args.set("first", &cfg.FirstWorkerID)
+	c.args.fill(&cfg)
 	var worker int64
 	c.args.set("worker", &worker)
 	a := map[string]Assigner{"leased": Leased(c.memStore, cfg), "auto": Auto(c.memStore, cfg),
