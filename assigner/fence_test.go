@@ -1,12 +1,6 @@
 package assigner
 
-import (
-	"testing"
-	"time"
-
-	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/bitsalloc"
-)
+import "testing"
 
 // limits are the limits of fences by default, in seconds.
 var limits = fences{window: 120, step: 1, lead: 300, reserve: 60, skew: 60, end: 1<<31 - 1, last: 1<<31 - 1}
@@ -68,39 +62,6 @@ func TestPaces(t *testing.T) {
 	} {
 		if tt.got != tt.want {
 			t.Errorf("%s: %+v, want %+v", name, tt.got, tt.want)
-		}
-	}
-}
-
-// The limits follow from the configuration, in units of the layout.
-func TestLimits(t *testing.T) {
-	const ms, day = time.Millisecond, 24 * 60 * 60
-	for name, tt := range map[string]struct {
-		unit            time.Duration
-		cfg             LeaseConfig
-		identity        string
-		step, lead, cap int64
-		quarantine      int64
-	}{
-		"by default":                 {time.Second, LeaseConfig{}, "A", 1, 300, 360, 481},
-		"on a store without a name":  {time.Second, LeaseConfig{}, "", 1, day, day + 60, day + 181},
-		"units of a millisecond":     {ms, LeaseConfig{}, "A", 1000, 300_000, 360_000, 480_001},
-		"units of a minute":          {time.Minute, LeaseConfig{}, "A", 1, 6, 8, 11},
-		"a window of a unit":         {time.Minute, LeaseConfig{Window: 1}, "A", 1, 4, 6, 9},
-		"a window below a second":    {100 * ms, LeaseConfig{Window: 300 * ms}, "A", 3, 12, 18, 1219},
-		"a lead":                     {time.Second, LeaseConfig{MaxLead: time.Hour}, "A", 1, 3600, 3660, 3781},
-		"a lead below two windows":   {time.Second, LeaseConfig{MaxLead: time.Second}, "A", 1, 1, 300, 421},
-		"a skew of a unit at most":   {time.Second, LeaseConfig{MaxSkew: 1}, "A", 1, 300, 360, 363},
-		"a skew of a part of a unit": {time.Minute, LeaseConfig{MaxSkew: time.Second}, "A", 1, 6, 8, 11},
-	} {
-		d := Domain{Layout: bitsalloc.Layout{DeltaBits: 40, WorkerBits: 5, SequenceBits: 5, Unit: tt.unit}, Epoch: bitsalloc.DefaultEpoch()}
-		alloc, err := bitsalloc.New(d.Layout, d.Epoch)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := terms{newLeaser(newMemStore(), tt.cfg).cfg, d, alloc}.fences(leasestore.Status{Now: d.Epoch, Identity: tt.identity})
-		if f.step != tt.step || f.lead != tt.lead || f.ceiling() != tt.cap || f.quarantine() != tt.quarantine {
-			t.Errorf("%s: %+v, cap %d, quarantine %d, want %+v", name, f, f.ceiling(), f.quarantine(), tt)
 		}
 	}
 }

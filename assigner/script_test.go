@@ -57,6 +57,7 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	release a 1010                  the holder has issued IDs of deltas up to 1010
 //	abandon a, copy a b, revoke 2, recover 1h, horizon
 //	cancel                          ends the context of assign
+//	limits a                        shows limits of fences that follow from the configuration, in units
 //	lists                           shows how often rows have been listed
 //	static 3, ipv4suffix 10.0.1.2 16, ipsum 10.0.1.2, name web-01, env "3", unset NAME
 //	addresses ipsum 127.0.0.1/8 10.0.1.2/24
@@ -321,6 +322,12 @@ func (c command) test() bool {
 		c.answer(errors.Join(err, leasestore.Recover(c.Context(), c.memStore, leasestore.Recovery{Lead: lead})))
 	case "horizon":
 		c.horizon()
+	case "limits":
+		d := c.domains[c.Arg(1)]
+		alloc, err := bitsalloc.New(d.Layout, d.Epoch)
+		testkit.Must(c.T, err)
+		f := terms{c.assigners[c.Arg(1)].cfg, d, alloc}.fences(c.status)
+		c.Print("  step %d, lead %d, ceiling %d, quarantine %d", f.step, f.lead, f.ceiling(), f.quarantine())
 	case "lists":
 		c.Print("  %d", c.reads["list"])
 	default:
