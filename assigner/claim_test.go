@@ -138,30 +138,6 @@ func TestQuarantineCoversEveryGrant(t *testing.T) {
 	}
 }
 
-// Each new worker ID goes to another process, and the counter cannot be moved.
-func TestClaimEndsWhenTheCounterCannotBeMoved(t *testing.T) {
-	s := newMemStore()
-	s.onChange = func(what string, do func() bool) (bool, error) {
-		if what == "swap" {
-			return false, nil
-		}
-		if s.meta.Version > 0 {
-			return false, errStore
-		}
-		return do(), nil
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	a := newLeaser(s, shortWindow)
-	a.pause = func(_ context.Context, try int) {
-		if try > patience {
-			cancel()
-		}
-	}
-	if _, err := a.Assign(ctx, memDomain()); !errors.Is(err, errStore) {
-		t.Errorf("%v, want the error of the store", err)
-	}
-}
-
 // Without an Owner, a row has the host and the process.
 func TestRowHasAnOwner(t *testing.T) {
 	s := newMemStore()
