@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -220,8 +219,6 @@ func (s *memStore) pin(next int64) {
 
 func leased(s *memStore) *leaser { return clocked(Leased(s, shortWindow)) }
 
-func auto(s *memStore) *leaser { return clocked(Auto(s, shortWindow)) }
-
 // take assigns a lease and fails the test where there is none.
 func take(t *testing.T, a Assigner) Lease {
 	t.Helper()
@@ -236,19 +233,6 @@ func takeIn(t *testing.T, a Assigner, d Domain) Lease {
 		t.Fatal(err)
 	}
 	return l
-}
-
-// wantError checks the sentinel, if any, and words of the text.
-func wantError(t *testing.T, err, sentinel error, words ...string) {
-	t.Helper()
-	if err == nil || sentinel != nil && !errors.Is(err, sentinel) {
-		t.Fatalf("err = %v, want %v", err, sentinel)
-	}
-	for _, word := range words {
-		if !strings.Contains(err.Error(), word) {
-			t.Errorf("err = %v, want %q in it", err, word)
-		}
-	}
 }
 
 // clocked gives an assigner on a memStore the store's clock, which the test moves, in place of this
