@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -47,27 +46,6 @@ func TestRequestsAfterALossDoNotHammerTheStore(t *testing.T) {
 			})
 		})
 	}
-}
-
-// The clock of a user may find out, while a lease is being lost, that the machine was resumed, and
-// call Invalidate.
-func TestClockOfALossInvalidates(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		fence(r)
-		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
-			r.deltas = func() {
-				r.deltas = func() {}
-				r.Invalidate()
-			}
-			return assigner.ErrWorkerRowLost
-		}
-		r.open(t)
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if got := r.Current(); got == nil || got.WorkerID != r.first+1 {
-			t.Errorf("the state after the loss is %+v, want one of the next worker ID", got)
-		}
-	})
 }
 
 // Assign may be under way at each call of Invalidate, which may also come beside Close; the race

@@ -54,6 +54,7 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	close, invalidate, extend 120
 //	sleep 30s
 //	clock +1h                         moves the clock of the user
+//	resumed                           makes the hook Deltas call Invalidate once, as the user's clock may
 //	time, window, shortage            show the clock of the lease, Window, and Shortage
 //
 // These drive the registry of the process, without a Keeper:
@@ -278,6 +279,11 @@ func (c command) drive() {
 		time.Sleep(c.Duration(1))
 	case "clock":
 		c.off.Add(int64(c.Duration(1)))
+	case "resumed":
+		c.deltas = func() {
+			c.deltas = func() {}
+			c.Invalidate()
+		}
 	default:
 		c.t.Errorf("unknown command %q", c.Words)
 	}
