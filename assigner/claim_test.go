@@ -37,7 +37,7 @@ func TestAssignTriesRowsInRandomOrder(t *testing.T) {
 			s.pin(2)
 			a := leased(s)
 			a.shuffle = order
-			if got := take(t, a).Grant().WorkerID; got != int64(want) {
+			if got := take(t, a, memDomain()).Grant().WorkerID; got != int64(want) {
 				t.Errorf("worker %d, want %d", got, want)
 			}
 		}
@@ -106,7 +106,7 @@ func TestQuarantineCoversEveryGrant(t *testing.T) {
 				return a, d
 			}
 			a, d := open(off.host)
-			before, l := maps.Clone(s.rows), takeIn(t, a, d)
+			before, l := maps.Clone(s.rows), take(t, a, d)
 			// It is ahead by MaxLead, and renews as often as it gets more.
 			lead := l.(*lease).terms.fences(s.status).lead
 			for last := int64(0); last < l.Grant().Last; {
@@ -141,7 +141,7 @@ func TestQuarantineCoversEveryGrant(t *testing.T) {
 // Without an Owner, a row has the host and the process.
 func TestRowHasAnOwner(t *testing.T) {
 	s := newMemStore()
-	take(t, Leased(s, shortWindow))
+	take(t, Leased(s, shortWindow), memDomain())
 	if owner := s.rows[0].Owner; owner == "" {
 		t.Error("the row has no owner, want host and process")
 	}

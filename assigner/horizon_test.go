@@ -28,7 +28,7 @@ func followsCrashes(t *testing.T, releases bool) {
 	d.Now = func() int64 { return now }
 	for i := range 500 {
 		a := clocked(Fenced(s, Static(2), ownedBy("me")))
-		l := takeIn(t, a, d)
+		l := take(t, a, d)
 		last := max(l.Grant().First, now)
 		_, err := l.Renew(t.Context(), Use{Used: last, Oldest: last})
 		testkit.Must(t, err)

@@ -219,14 +219,8 @@ func (s *memStore) pin(next int64) {
 
 func leased(s *memStore) *leaser { return clocked(Leased(s, shortWindow)) }
 
-// take assigns a lease and fails the test where there is none.
-func take(t *testing.T, a Assigner) Lease {
-	t.Helper()
-	return takeIn(t, a, memDomain())
-}
-
-// takeIn is take with another domain.
-func takeIn(t *testing.T, a Assigner, d Domain) Lease {
+// take assigns a lease in a domain, and fails the test where there is none.
+func take(t *testing.T, a Assigner, d Domain) Lease {
 	t.Helper()
 	l, err := a.Assign(t.Context(), d)
 	if err != nil {
