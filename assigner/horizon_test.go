@@ -52,7 +52,8 @@ func TestHorizonIsBoundedByTheClock(t *testing.T) {
 	s.pin(1)
 	_, err := leasestore.Horizon(t.Context(), s)
 	text := fmt.Sprint(err)
-	if !errors.Is(err, leasestore.ErrClockSkew) || !strings.HasPrefix(text, "leasestore: Horizon: ") || !strings.Contains(text, "ahead of this host's") {
+	if !errors.Is(err, leasestore.ErrClockSkew) || !strings.HasPrefix(text, "leasestore: Horizon: ") ||
+		!strings.Contains(text, "ahead of this host's") {
 		t.Errorf("%v, want ErrClockSkew of a store ahead of this host's clock", err)
 	}
 }

@@ -437,9 +437,9 @@ func (w *script) horizon() {
 }
 
 // sentinels are the errors whose texts and errors.Is must agree.
-var sentinels = []error{context.Canceled, ErrWorkerInUse, ErrWorkersExhausted, ErrWorkerRowLost, ErrWorkerAheadOfClock, ErrWorkerOutOfRange, ErrWorkerUnknown, ErrQuarantined,
-	ErrLayoutMismatch, leasestore.ErrOverlap, leasestore.ErrClockSkew, leasestore.ErrNotDurable, leasestore.ErrRowMissing,
-	leasestore.ErrFenceRegressed, errStore, errLostAnswer}
+var sentinels = []error{context.Canceled, ErrWorkerInUse, ErrWorkersExhausted, ErrWorkerRowLost, ErrWorkerAheadOfClock,
+	ErrWorkerOutOfRange, ErrWorkerUnknown, ErrQuarantined, ErrLayoutMismatch, leasestore.ErrOverlap, leasestore.ErrClockSkew,
+	leasestore.ErrNotDurable, leasestore.ErrRowMissing, leasestore.ErrFenceRegressed, errStore, errLostAnswer}
 
 // answer prints an error, and the time after which it passes.
 func (w *script) answer(err error) {

@@ -47,7 +47,8 @@ func (c command) register() bool {
 
 // grant returns the grant of the command register.
 func (c command) grant() assigner.Grant {
-	g := assigner.Grant{WorkerID: c.Number(2), First: c.Number(3), Last: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh, Reusable: true}
+	g := assigner.Grant{WorkerID: c.Number(2), First: c.Number(3), Last: assigner.Unlimited,
+		Guarantee: assigner.GuaranteeFresh, Reusable: true}
 	if c.Arg(4) == "fenced" {
 		g.Last, g.Guarantee = g.First+20, assigner.GuaranteeFenced
 	}
