@@ -87,16 +87,6 @@ var (
 	_ driver.Valuer              = uidring.ID(0)
 )
 
-func TestAppendFormsKeepWhatIsBefore(t *testing.T) {
-	id := uidring.ID(176636547297255431)
-	if got := id.AppendBase32([]byte("o/")); string(got) != "o/04WWA04002807" {
-		t.Errorf("AppendBase32 = %q", got)
-	}
-	if got := id.AppendBase62([]byte("o/")); string(got) != "o/0D2zpT7hYBT" {
-		t.Errorf("AppendBase62 = %q", got)
-	}
-}
-
 func TestLogsHaveTheDecimalFormAsAString(t *testing.T) {
 	var out bytes.Buffer
 	options := &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {

@@ -67,6 +67,9 @@ func (s *script) write(id uidring.ID) {
 			s.Errorf("%s %q reads as %d, %v, want %d", f.name, text, int64(got), err, int64(id))
 		}
 	}
+	if both := string(id.AppendBase62(id.AppendBase32(nil))); both != id.Base32()+id.Base62() {
+		s.Errorf("base62 behind base32: %q", both)
+	}
 }
 
 // read prints the ID of a text.
