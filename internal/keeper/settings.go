@@ -115,14 +115,14 @@ func (k *Keeper) Exhausted() error {
 }
 
 // NoUnit returns Exhausted for a lease that begins beyond the layout. If the clock has not reached
-// the end, it adds the reason: MaxAhead, or a fence.
+// the end, it adds the reason: MaxAhead, or an earlier holder.
 func (k *Keeper) NoUnit() error {
 	state, err := k.Latest(), k.Exhausted()
 	switch {
 	case state.Delta >= k.Alloc.MaxDelta():
 		return err
-	case state.Reused():
+	case k.Ahead > 0 && state.Reused():
 		return fmt.Errorf("%w; worker ID %d comes back after a restart, and so begins MaxAhead above the clock: choose a shorter one", err, state.WorkerID)
 	}
-	return fmt.Errorf("%w; the fence of worker ID %d has reached the end before the clock: by a Recover, or by a holder far ahead", err, state.WorkerID)
+	return fmt.Errorf("%w; worker ID %d has reached the end before the clock: by a holder far ahead, or by a Recover", err, state.WorkerID)
 }
