@@ -151,6 +151,8 @@ func (e *ensemble) get(ctx context.Context, key string) (value []byte, revision 
 // Put implements [kvassigner.KV]. The revision is the version of the znode.
 func (e *ensemble) Put(ctx context.Context, key string, value []byte, revision string) (bool, error) {
 	if revision == "" {
+		// The parents come first. So the value is sent once, and a create whose answer is lost has
+		// taken effect, or met another one.
 		if _, err := e.create(ctx, path.Dir(e.path(key)), nil); err != nil {
 			return false, err
 		}
