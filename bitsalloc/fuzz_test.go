@@ -2,13 +2,80 @@ package bitsalloc_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/bits"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
 )
+
+func layout(delta, datacenter, worker, sequence uint8) bitsalloc.Layout {
+	return bitsalloc.Layout{
+		DeltaBits: delta, DatacenterBits: datacenter, WorkerBits: worker, SequenceBits: sequence,
+		Unit: time.Second,
+	}
+}
+
+// borderLayouts are the presets and layouts at the ends of every width, with sums from 1 to 63.
+func borderLayouts() []bitsalloc.Layout {
+	layouts := []bitsalloc.Layout{
+		bitsalloc.Default(), bitsalloc.Recommended(), bitsalloc.Baidu(), bitsalloc.Snowflake(), bitsalloc.JavaScript(),
+		layout(1, 0, 0, 0), layout(63, 0, 0, 0), layout(62, 0, 0, 0), layout(1, 0, 0, 62),
+		layout(1, 62, 0, 0), layout(1, 0, 62, 0), layout(62, 1, 0, 0), layout(62, 0, 1, 0), layout(62, 0, 0, 1),
+		layout(1, 1, 1, 1), layout(60, 1, 1, 1), layout(31, 0, 31, 1), layout(31, 0, 32, 0), layout(31, 0, 0, 32),
+		layout(32, 31, 0, 0), layout(16, 16, 16, 15), layout(30, 1, 1, 31), layout(28, 0, 0, 13), layout(8, 8, 8, 8),
+	}
+	for width := uint8(2); width < 63; width += 6 {
+		layouts = append(layouts, layout(width, (63-width)/3, (63-width)/3, (63-width)/3))
+	}
+	return layouts
+}
+
+var fieldNames = [4]string{"delta", "datacenter", "worker", "sequence"}
+
+// checkRoundTrip compares Allocate with a product of the same values, and Parse with the values.
+func checkRoundTrip(t *testing.T, a *bitsalloc.Allocator, v [4]int64) {
+	t.Helper()
+	l := a.Layout()
+	var want uint64
+	valid, zero := true, v == [4]int64{}
+	for i, width := range [4]uint8{l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits} {
+		values := uint64(math.Pow(2, float64(width)))
+		valid = valid && v[i] >= 0 && uint64(v[i]) < values
+		want = want*values + uint64(v[i])
+	}
+	id, err := a.Allocate(v[0], v[1], v[2], v[3])
+	if !valid || zero {
+		checkRefused(t, v, id, err)
+		return
+	}
+	if err != nil || id <= 0 || uint64(id) != want {
+		t.Fatalf("Allocate(%v) = %d, %v, want %d", v, id, err, want)
+	}
+	f, err := a.Parse(id)
+	if got := [4]int64{f.Delta, f.DatacenterID, f.WorkerID, f.Sequence}; got != v || f.ID != id || err != nil {
+		t.Fatalf("Parse(Allocate(%v)) = %+v, %v", v, f, err)
+	}
+	if !f.Time.Equal(a.Time(v[0])) {
+		t.Fatalf("Parse(Allocate(%v)).Time = %v, want %v", v, f.Time, a.Time(v[0]))
+	}
+}
+
+// checkRefused asks that the error names each field with its value.
+func checkRefused(t *testing.T, v [4]int64, id int64, err error) {
+	t.Helper()
+	if id != 0 || !errors.Is(err, bitsalloc.ErrOutOfRange) {
+		t.Fatalf("Allocate(%v) = %d, %v, want 0, ErrOutOfRange", v, id, err)
+	}
+	for i, name := range fieldNames {
+		if !strings.Contains(err.Error(), fmt.Sprintf("%s %d,", name, v[i])) {
+			t.Fatalf("Allocate(%v): the error does not name %s: %v", v, name, err)
+		}
+	}
+}
 
 // allowed reports, by the documentation of Layout and New, whether New must accept its arguments.
 func allowed(l bitsalloc.Layout, epoch time.Time) bool {

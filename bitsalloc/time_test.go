@@ -6,7 +6,11 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/test/testgen"
 )
+
+// originalEpoch is the epoch of Baidu's UidGenerator: 2016-05-20 00:00 +08:00.
+var originalEpoch = time.Unix(1463673600, 0)
 
 func date(text string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, text)
@@ -43,7 +47,7 @@ func TestTimeIsTheStartOfADelta(t *testing.T) {
 		{wideMinute, 1<<48 + 1, last},
 		{wideMinute, math.MaxInt64, last},
 	} {
-		got := mustNew(t, c.layout, originalEpoch).Time(c.delta)
+		got := testgen.Allocator(t, c.layout, originalEpoch).Time(c.delta)
 		if got != c.want {
 			t.Errorf("unit %v: Time(%d) = %v, want %v", c.layout.Unit, c.delta, got, c.want)
 		}
@@ -51,7 +55,7 @@ func TestTimeIsTheStartOfADelta(t *testing.T) {
 }
 
 func TestDeltaIsRoundedDown(t *testing.T) {
-	a := mustNew(t, bitsalloc.Baidu(), originalEpoch)
+	a := testgen.Allocator(t, bitsalloc.Baidu(), originalEpoch)
 	for since, want := range map[time.Duration]int64{
 		0: 0, time.Second - 1: 0, time.Second: 1, -1: -1, -time.Second: -1, -time.Second - 1: -2, 1 << 60: 1152921504, -1 << 60: -1152921505,
 	} {
@@ -81,7 +85,7 @@ func TestExpiresIsTheEndOfTheLastUnit(t *testing.T) {
 		{layout(63, 0, 0, 0), time.Time{}, lastMs},
 		{bitsalloc.Default(), lastMs, lastMs},
 	} {
-		a := mustNew(t, c.layout, c.epoch)
+		a := testgen.Allocator(t, c.layout, c.epoch)
 		if got := a.Expires(); got != c.want {
 			t.Errorf("%v from %v: Expires = %v, want %v", c.layout, a.Epoch(), got, c.want)
 		}
@@ -130,7 +134,7 @@ func TestMinAtAndMaxAtEncloseTheUnitOfAnInstant(t *testing.T) {
 		{"beyond the dates", wide, endOfTime.Add(1), math.MaxInt64, math.MaxInt64},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := mustNew(t, c.layout, time.Time{})
+			a := testgen.Allocator(t, c.layout, time.Time{})
 			if got := a.MinAt(c.t); got != c.min {
 				t.Errorf("MinAt(%v) = %d, want %d", c.t, got, c.min)
 			}
@@ -160,7 +164,7 @@ func TestRangeIncludesTheUnitsThatASpanTouches(t *testing.T) {
 		"upside down":                 {epoch.Add(time.Minute), epoch.Add(time.Second), 1, 0},
 		"upside down over everything": {farAway, longAgo, 1, 0},
 	} {
-		if first, last := mustNew(t, bitsalloc.Default(), epoch).Range(c.from, c.to); first != c.first || last != c.last {
+		if first, last := testgen.Allocator(t, bitsalloc.Default(), epoch).Range(c.from, c.to); first != c.first || last != c.last {
 			t.Errorf("%s: Range = %d, %d, want %d, %d", name, first, last, c.first, c.last)
 		}
 	}
