@@ -57,7 +57,7 @@ func (m *model) skip() bool {
 
 // take takes up to n IDs of the oldest block.
 func (m *model) take(n int) []int64 {
-	if !m.skip() {
+	if n < 1 || !m.skip() {
 		return nil
 	}
 	return m.takeFrom(m.current, n)
@@ -148,8 +148,15 @@ func (p *pair) step(op byte) {
 		id, ok := p.r.Take()
 		p.same("Take", list(id, 1, ok), p.m.take(1))
 	case 3, 4:
-		first, n, ok := p.r.TakeBlock(arg + 1)
-		p.same("TakeBlock", list(first, n, ok), p.m.take(arg+1))
+		most := arg + 1
+		if op&7 == 3 {
+			most = arg - 8 // or nothing
+		}
+		first, n, ok := p.r.TakeBlock(most)
+		p.same("TakeBlock", list(first, n, ok), p.m.take(most))
+		if ok != (n > 0) || !ok && first != 0 {
+			p.t.Fatalf("TakeBlock(%d) = %d, %d, %t", most, first, n, ok)
+		}
 	case 5:
 		last := p.next - int64(arg)
 		if arg == 31 {
@@ -166,9 +173,13 @@ func (p *pair) step(op byte) {
 		}
 		h := p.held[arg%len(p.held)]
 		p.held = slices.Delete(p.held, arg%len(p.held), arg%len(p.held)+1)
+		rest := h.block.TakeFrom
+		if arg&4 != 0 {
+			rest = h.block.AddTo // as if the take had found IDs before it was held up
+		}
 		if n := arg / 8; n > 0 {
-			first, got := h.block.TakeFrom(n)
-			p.same("TakeFrom", list(first, got, true), p.m.takeFrom(h.index, n))
+			first, got := rest(n)
+			p.same("a held TakeBlock", list(first, got, true), p.m.takeFrom(h.index, n))
 			return
 		}
 		id, ok := h.block.Take()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/ringbuffer"
 )
 
@@ -13,9 +14,7 @@ import (
 func newRing(t testing.TB, slots int) *ringbuffer.Ring {
 	t.Helper()
 	r, err := ringbuffer.New(slots, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(t, err)
 	return r
 }
 
@@ -48,56 +47,6 @@ func TestPutPanicsOnABlockThatCouldRepeatIDs(t *testing.T) {
 			}()
 			r.Put(block.first, block.last)
 		})
-	}
-}
-
-func TestTakeBlockOfNothingChangesNothing(t *testing.T) {
-	r := newRing(t, 2)
-	r.Put(2, 3)
-	for _, n := range []int{0, -1, math.MinInt} {
-		if first, got, ok := r.TakeBlock(n); first != 0 || got != 0 || ok || r.Len() != 2 {
-			t.Errorf("TakeBlock(%d) = %d, %d, %t, and %d IDs are left, want 0, 0, false and 2", n, first, got, ok, r.Len())
-		}
-	}
-	r.TakeBlock(2)
-	if first, got, ok := r.TakeBlock(1); first != 0 || got != 0 || ok {
-		t.Errorf("TakeBlock of an empty ring = %d, %d, %t, want 0, 0, false", first, got, ok)
-	}
-}
-
-// paused returns a ring of two blocks, 4…7 and 8…11, and the block of a take that has been held up
-// before its add.
-func paused(t *testing.T) (*ringbuffer.Ring, *ringbuffer.Block) {
-	t.Helper()
-	r := newRing(t, 2)
-	r.Put(4, 7)
-	r.Put(8, 11)
-	if id, ok := r.Take(); id != 4 || !ok {
-		t.Fatalf("Take() = %d, %t, want 4", id, ok)
-	}
-	return r, r.Current()
-}
-
-// Takers that have all found the same IDs left share them in the order of their adds.
-func TestBatchesHeldBeforeTheirAddsShareWhatIsLeft(t *testing.T) {
-	for _, test := range []struct{ adds, got []int }{
-		{[]int{3, 3, 3, 3}, []int{3, 0, 0, 0}},
-		{[]int{2, 2, 2, 2}, []int{2, 1, 0, 0}},
-		{[]int{1, 1, 1, 1, 1}, []int{1, 1, 1, 0, 0}},
-		{[]int{1, 3, 1, 3}, []int{1, 2, 0, 0}},
-	} {
-		r, b := paused(t) // 5, 6 and 7 are left
-		next := int64(5)
-		for i, n := range test.adds {
-			first, got := b.AddTo(n)
-			if got != test.got[i] || got > 0 && first != next {
-				t.Errorf("adds of %v: %d got %d IDs from %d, want %d from %d", test.adds, n, got, first, test.got[i], next)
-			}
-			next += int64(got)
-		}
-		if want := (ringbuffer.Counts{Put: 8, Issued: 4, Remaining: 4}); r.Counts() != want {
-			t.Errorf("Counts() = %+v, want %+v", r.Counts(), want)
-		}
 	}
 }
 
