@@ -218,6 +218,7 @@ var failures = map[string]error{
 	"regressed": errors.Join(assigner.ErrWorkerRowLost, leasestore.ErrFenceRegressed),
 	"missing":   errors.Join(assigner.ErrWorkerRowLost, leasestore.ErrRowMissing),
 	"undurable": leasestore.ErrNotDurable,
+	"late":      context.DeadlineExceeded,
 }
 
 // failure returns the error that a command names. One with a time passes after it.
@@ -330,7 +331,7 @@ func (c command) start(words testkit.Words) error {
 }
 
 // sentinels are the errors whose texts and errors.Is must agree.
-var sentinels = []error{uidring.ErrLeaseExhausted, context.DeadlineExceeded, assigner.ErrWorkersExhausted, assigner.ErrQuarantined,
+var sentinels = []error{uidring.ErrLeaseExhausted, assigner.ErrWorkersExhausted, assigner.ErrQuarantined,
 	assigner.ErrWorkerInUse, leasestore.ErrNotDurable}
 
 // fails prints the events and the error of a call, and whether the error passes.
@@ -346,6 +347,9 @@ func (c command) fails(err error) {
 	}
 	if after, passes := uidring.RetryAfter(err); passes {
 		text += fmt.Sprintf(" (passes after %v)", after.Round(time.Second)) // some pauses are random
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		text += " (the end of the context)"
 	}
 	c.print("%s", text)
 }

@@ -126,21 +126,6 @@ func TestStartAsksAStoreThatIsAwayEachSecond(t *testing.T) {
 	})
 }
 
-// The timeout of a call is not the end of the caller's context.
-func TestTimeoutOfACallIsDetached(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.assign = func(ctx context.Context, _ int) (assigner.Grant, error) {
-			<-ctx.Done()
-			return assigner.Grant{}, ctx.Err()
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), r.timeout+40*time.Millisecond) // less than a pause
-		defer cancel()
-		if err := r.startIn(ctx, r.settings()); errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "AssignTimeout") {
-			t.Errorf("error %v, want one that is no end of a context", err)
-		}
-	})
-}
-
 // A func of Trace that takes an ID is not called for its own error, but for the errors of others.
 func TestTakeRejectedIsNotNested(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
@@ -175,12 +160,5 @@ func TestTimeouts(t *testing.T) {
 		if err := mistakes.Err(); err != nil || k.AssignTimeout != 10*time.Second || k.StartTimeout != start {
 			t.Errorf("unit %v: AssignTimeout %v and StartTimeout %v, want 10s and %v: %v", unit, k.AssignTimeout, k.StartTimeout, start, err)
 		}
-	}
-	if _, mistakes := keeper.New(keeper.Settings{Assigner: &fakeassigner.Assigner{}, StartTimeout: time.Millisecond}); mistakes.Err() != nil {
-		t.Errorf("StartTimeout of 1 ms: %v", mistakes.Err())
-	}
-	_, mistakes := keeper.New(keeper.Settings{Assigner: &fakeassigner.Assigner{}, StartTimeout: -1})
-	if err := mistakes.Err(); err == nil || !strings.Contains(err.Error(), "StartTimeout -1ns, allowed: at least 1ms") {
-		t.Errorf("StartTimeout of -1: %v", err)
 	}
 }
