@@ -27,20 +27,12 @@ func subject() gentest.Subject {
 			return cached.NewContext(ctx, config(c))
 		},
 		Validate: func(c gentest.Config) error { return config(c).Validate() },
-		Stats: func(g gentest.Generator) gentest.Stats {
-			s := g.(*cached.Generator).Stats()
-			return gentest.Stats{
-				WorkerID: s.WorkerID, DatacenterID: s.DatacenterID, Guarantee: s.Guarantee, LastGranted: s.LastGranted, Window: s.Window, WindowLasts: s.WindowLasts,
-				RejectedTakes: s.RejectedTakes, Renewals: s.Renewals, RenewFailures: s.RenewFailures,
-				LastDelta: s.LastDelta, Ahead: s.Ahead, Expires: s.Expires,
-			}
-		},
-		Lock:    func(g gentest.Generator) (unlock func()) { return g.(*cached.Generator).LockPadding() },
-		Used:    func(g gentest.Generator) { g.(*cached.Generator).Used() },
-		Lane:    func(g gentest.Generator) func() (int64, error) { return g.(*cached.Generator).Lane().Next },
-		Text:    text,
-		Off:     time.Minute,
-		Gapless: true,
+		Lock:     func(g gentest.Generator) (unlock func()) { return g.(*cached.Generator).LockPadding() },
+		Used:     func(g gentest.Generator) { g.(*cached.Generator).Used() },
+		Lane:     func(g gentest.Generator) func() (int64, error) { return g.(*cached.Generator).Lane().Next },
+		Text:     text,
+		Off:      time.Minute,
+		Gapless:  true,
 		Commands: map[string]func(gentest.Generator, testkit.Words) (string, error){
 			"refill": func(g gentest.Generator, _ testkit.Words) (string, error) { return "", g.(*cached.Generator).Refill() },
 			"begin": func(g gentest.Generator, _ testkit.Words) (string, error) {

@@ -30,7 +30,6 @@ func subject() gentest.Subject {
 			return defaultgen.NewContext(ctx, config(c))
 		},
 		Validate: func(c gentest.Config) error { return config(c).Validate() },
-		Stats:    func(g gentest.Generator) gentest.Stats { return gentest.Stats(g.(*defaultgen.Generator).Stats()) },
 		Lock:     func(g gentest.Generator) (unlock func()) { return g.(*defaultgen.Generator).LockUnit() },
 		Used:     func(g gentest.Generator) { g.(*defaultgen.Generator).Used() },
 		Text:     func(_ int, err error) string { return err.Error() },
@@ -39,6 +38,9 @@ func subject() gentest.Subject {
 		Commands: map[string]func(gentest.Generator, testkit.Words) (string, error){
 			"position": func(g gentest.Generator, _ testkit.Words) (string, error) {
 				return fmt.Sprint(g.(*defaultgen.Generator).Position()), nil
+			},
+			"idle": func(g gentest.Generator, _ testkit.Words) (string, error) {
+				return fmt.Sprint(g.(*defaultgen.Generator).Oldest()), nil
 			},
 			"stalled": func(g gentest.Generator, words testkit.Words) (string, error) {
 				_, got := g.(*defaultgen.Generator).Add(words.Number(1))

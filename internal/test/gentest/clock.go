@@ -16,11 +16,6 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// Skewed returns the bubble's clock, wrong by as much as a test says.
-func Skewed(by *atomic.Int64) func() time.Time {
-	return func() time.Time { return time.Now().Add(time.Duration(by.Load())) }
-}
-
 // wrongReading has a clock that is a year ahead in one reading, whichever that is. It costs a
 // start or one call of Next, and is forgotten. The store refuses to give a worker ID to a host
 // whose clock is more than a minute off, and grants 40 to 100 units ahead of its own clock.
@@ -57,7 +52,7 @@ func (s *suite) wrongReading(t *testing.T) {
 			started++
 			for i := range 500 {
 				if i%100 == 99 {
-					s.Stats(g)
+					stats(g)
 					g.Invalidate()
 					synctest.Wait()
 				}

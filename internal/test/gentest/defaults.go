@@ -46,7 +46,7 @@ func (s *suite) defaults(t *testing.T) {
 		t.Errorf("AssignTimeout: %v, want 25s for a claim", timeout)
 	}
 	expires := time.Date(2034, time.July, 4, 21, 24, 16, 0, time.UTC)
-	if f, at := Wait(t, g), s.Stats(g).Expires; time.Until(f.Time).Abs() > s.Off || !at.Equal(expires) {
+	if f, at := Wait(t, g), stats(g).FieldByName("Expires").Interface(); time.Until(f.Time).Abs() > s.Off || at != expires {
 		t.Errorf("the first ID is of %v at %v, and the layout ends at %v", f.Time, time.Now(), at)
 	}
 }

@@ -42,24 +42,6 @@ type Config struct {
 	Padded func(blocks int) // Trace.Padded of package cached; or nil
 }
 
-// Stats has the fields that the Stats of both packages have.
-type Stats struct {
-	WorkerID     int64
-	DatacenterID int64
-	Guarantee    assigner.Guarantee
-	LastGranted  int64
-	Window       time.Duration
-	WindowLasts  time.Duration
-
-	RejectedTakes int64
-	Renewals      int64
-	RenewFailures int64
-
-	LastDelta int64
-	Ahead     time.Duration
-	Expires   time.Time
-}
-
 // A Subject is a package of generators.
 type Subject struct {
 	Package  string   // the prefix of its errors
@@ -67,7 +49,6 @@ type Subject struct {
 
 	New      func(context.Context, Config) (Generator, error)
 	Validate func(Config) error
-	Stats    func(Generator) Stats
 	// Lock keeps the generator from preparing IDs until the func that it returns is called.
 	Lock func(Generator) (unlock func())
 	// Used calls the hook that tells the keeper of the worker ID the highest delta.
@@ -105,15 +86,10 @@ func Run(t *testing.T, subject Subject) {
 
 		{"clock wrong in one reading", (*suite).wrongReading, true},
 
-		{"closed", (*suite).closed, false},
-		{"Close is bounded and wakes waiters", (*suite).closeWakes, false},
 		{"Close under load", (*suite).closeUnderLoad, true},
 		{"Close tells the last delta", (*suite).lastDelta, false},
 
-		{"Invalidate", (*suite).invalidated, true},
 		{"preparation is waited for", (*suite).preparation, true},
-		{"grant after a loss", (*suite).grantAfterLoss, true},
-		{"store that is down", (*suite).storeDown, false},
 		{"worker IDs that change under load", (*suite).changeUnderLoad, true},
 		{"oldest delta", (*suite).oldestDelta, false},
 		{"shards across processes", (*suite).shardsAcrossProcesses, false},

@@ -27,10 +27,10 @@ func (w *story) ids(words testkit.Words) (ids []int64, err error) {
 		next := w.next(words.Arg(2))
 		for range words.Number(1) {
 			id, err := next()
+			ids = w.issued(ids, id, 1, err)
 			if err != nil {
 				return ids, err
 			}
-			ids = append(ids, id)
 		}
 		return ids, nil
 	case "fill":
@@ -39,20 +39,35 @@ func (w *story) ids(words testkit.Words) (ids []int64, err error) {
 		return ids[:n], err
 	case "reserve":
 		first, n, err := w.Reserve(int(words.Number(1)))
-		for i := range int64(n) {
-			ids = append(ids, first+i)
-		}
-		return ids, err
-	case "wait":
-		ctx, cancel := context.WithTimeout(w.t.Context(), words.Duration(1))
-		defer cancel()
-		id, err := w.NextContext(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return []int64{id}, nil
+		return w.issued(nil, first, n, err), err
 	}
-	return nil, nil
+	ctx, cancel := context.WithTimeout(w.t.Context(), words.Duration(1))
+	defer cancel()
+	switch words.Arg(2) {
+	case "fill":
+		ids = make([]int64, words.Number(3))
+		n, err := w.FillContext(ctx, ids)
+		return ids[:n], err
+	case "reserve":
+		first, n, err := w.ReserveContext(ctx, int(words.Number(3)))
+		return w.issued(nil, first, n, err), err
+	}
+	id, err := w.NextContext(ctx)
+	return w.issued(nil, id, 1, err), err
+}
+
+// issued adds the n IDs from first on to ids. Beside an error there is none.
+func (w *story) issued(ids []int64, first int64, n int, err error) []int64 {
+	if err != nil {
+		n = 0
+	}
+	if n == 0 && first != 0 {
+		w.t.Errorf("ID %d, %v, want 0", first, err)
+	}
+	for i := range int64(n) {
+		ids = append(ids, first+i)
+	}
+	return ids
 }
 
 // next returns Next of the generator or of a lane.
@@ -148,9 +163,15 @@ func (w *story) name(f bitsalloc.Fields) string {
 	return fmt.Sprintf("%d.%d", f.Delta, f.Sequence)
 }
 
+// stats returns the Stats of a generator, whose type differs between packages.
+func stats(g Generator) reflect.Value { return reflect.ValueOf(g).MethodByName("Stats").Call(nil)[0] }
+
 // fields writes fields of Stats. In Stats that count IDs, each ID that was put is accounted for.
 func (w *story) fields(names []string) string {
-	stats := reflect.ValueOf(w.Generator).MethodByName("Stats").Call(nil)[0]
+	stats := stats(w.Generator)
+	if worker := stats.FieldByName("WorkerID").Int(); worker != w.WorkerID() {
+		w.t.Errorf("Stats = %+v, and WorkerID() = %d", stats, w.WorkerID())
+	}
 	if issued := stats.FieldByName("Issued"); issued.IsValid() {
 		sum := issued.Int() + stats.FieldByName("Retired").Int() + stats.FieldByName("Remaining").Int()
 		if put := w.put.Load() << w.cfg.Layout.SequenceBits; sum != put {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
@@ -43,7 +44,7 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	on release hang
 //	on read sleep 2ms / at 253370764800 / ok    readings of the user's clock; at sets the Unix time
 //	on padded ok / hold / ok                    calls of Trace.Padded; hold waits for the command go
-//	show assign renew release log               calls of the store, log records
+//	show assign renew release rejected failed log    calls of the store and of Trace, log records
 //	clock +1h                                   moves the user's clock
 //	within 10s                                  sets RenewWithin of leases
 //
@@ -58,7 +59,8 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	open layout=28/0/10/4@1s age=24h datacenter=3 timeout=10s reuse    fields of the Config
 //	open static=7, leased, unassigned     other assigners
 //	open policy=1, or the name of a policy, and words of the package
-//	take 20, fill 5, reserve 3, wait 1m   Next, Fill, Reserve, and NextContext with a time limit
+//	take 20, fill 5, reserve 3            Next, Fill and Reserve
+//	wait 1m, wait 1m fill 5, wait 1m reserve 3    the same with a time limit
 //	take 20 l                             Next of a lane, which is made for its first use
 //	pace 100 16 5s, pace 100 16 5s l      takes 16 IDs, and sleeps, 100 times
 //	crowd 100 wait 1m                     takes IDs on so many goroutines
@@ -159,6 +161,15 @@ func (w *story) note(kind, format string, args ...any) {
 	}
 }
 
+var errDown = errors.New("store out of reach")
+
+// failures are the errors of the store.
+var failures = map[string]error{
+	"down":    errDown,
+	"lost":    assigner.ErrWorkerRowLost,
+	"missing": errors.Join(assigner.ErrWorkerRowLost, leasestore.ErrRowMissing),
+}
+
 // answer runs the next answer of the store.
 func (w *story) answer(ctx context.Context, operation string, g *assigner.Grant, want int64) (err error) {
 	for _, words := range w.answers.Next(operation) {
@@ -177,7 +188,7 @@ func (w *story) answer(ctx context.Context, operation string, g *assigner.Grant,
 			<-ctx.Done()
 			err = ctx.Err()
 		case "fail":
-			err = map[string]error{"down": errDown, "lost": assigner.ErrWorkerRowLost}[words.Arg(1)]
+			err = failures[words.Arg(1)]
 		case "zero":
 			*g = assigner.Grant{WorkerID: 3}
 		case "none":
@@ -336,6 +347,10 @@ func (w *story) configOf(words testkit.Words) Config {
 		AllowReuse:   slices.Contains(words, "reuse"),
 		Logger:       w.logger(),
 		Now:          w.now,
+		Trace: keeper.Trace{
+			TakeRejected: func(uidring.TakeRejectedInfo) { w.note("rejected", "rejected") },
+			RenewFailed:  func(assigner.LeaseInfo) { w.note("failed", "renewal failed") },
+		},
 	}
 	words.Set("datacenter", &c.DatacenterID)
 	words.Set("timeout", &c.AssignTimeout)
