@@ -42,14 +42,6 @@ func take(t *testing.T, g *segment.Generator, n int) (ids []int64) {
 	return ids
 }
 
-// upTo returns the numbers from first to last in steps of delta.
-func upTo(first, last, delta int64) (ids []int64) {
-	for id := first; id <= last; id += delta {
-		ids = append(ids, id)
-	}
-	return ids
-}
-
 // Each pause is drawn from the upper half of 20 ms, 40 ms and so on up to 1 s, in each outage anew.
 func TestPausesBetweenRetriesGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -209,7 +209,11 @@ func (w *script) test(words testkit.Words) (string, error) {
 		return w.list(ids[:n]), err
 	case "reserve":
 		first, n, err := w.generator.Reserve(int(words.Number(1)))
-		return w.list(upTo(first, first+int64(n)-1, 1)), err
+		ids := make([]int64, n)
+		for i := range ids {
+			ids[i] = first + int64(i)
+		}
+		return w.list(ids), err
 	case "numbers":
 		return "", w.openNumbers(words)
 	case "invalidate":
