@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/test/gentest"
 )
 
 // TestOneAllocationABlock takes thousands of blocks. Mallocs of the whole process are counted, and
@@ -20,7 +21,7 @@ func TestOneAllocationABlock(t *testing.T) {
 		"Fill":        {func(g *cached.Generator) error { _, err := g.Fill(batch); return err }, len(batch)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := open(t, cached.Config{Layout: narrow()})
+			g := open(t, cached.Config{Layout: gentest.Narrow()})
 			calls := 40_000 / row.ids // thousands of blocks in short mode, too, or the runtime's own stand out
 			allocs := testing.AllocsPerRun(5, func() {
 				for range calls {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gentest"
@@ -30,11 +29,6 @@ func fresh(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, err
 
 // bubbleEpoch lies a day before the moment at which time starts in a synctest bubble.
 func bubbleEpoch() time.Time { return time.Date(1999, time.December, 31, 0, 0, 0, 0, time.UTC) }
-
-// narrow has blocks of 16 IDs, so that a test gets through them.
-func narrow() bitsalloc.Layout {
-	return bitsalloc.Layout{DeltaBits: 28, DatacenterBits: 5, WorkerBits: 17, SequenceBits: 4, Unit: time.Second}
-}
 
 // open makes a generator that is closed when the test ends. Without an Assigner it gets a worker of
 // its own.
@@ -61,14 +55,3 @@ var (
 	parse = gentest.ParseID
 	take  = gentest.Fill
 )
-
-// checkSum asks that every ID that was put is accounted for.
-func checkSum(t testing.TB, s cached.Stats, put, issued int64) {
-	t.Helper()
-	if s.Issued != issued {
-		t.Errorf("Stats: Issued %d, but %d IDs were returned", s.Issued, issued)
-	}
-	if sum := s.Issued + s.Retired + int64(s.Remaining); sum != put {
-		t.Errorf("Stats: Issued %d + Retired %d + Remaining %d = %d, but %d IDs were put", s.Issued, s.Retired, s.Remaining, sum, put)
-	}
-}

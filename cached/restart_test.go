@@ -35,7 +35,7 @@ func TestFailoverRepeatsNoID(t *testing.T) {
 		}
 		synctest.Test(t, func(t *testing.T) {
 			on := func(dir string, boost int) cached.Config {
-				return cached.Config{Layout: narrow(), Epoch: bubbleEpoch(), BoostPower: boost,
+				return cached.Config{Layout: gentest.Narrow(), Epoch: bubbleEpoch(), BoostPower: boost,
 					Assigner: assigner.Leased(fileassigner.LeaseStore(dir, fileassigner.Config{}), assigner.LeaseConfig{AllowUndurable: true})}
 			}
 			primary, standby := t.TempDir(), t.TempDir()

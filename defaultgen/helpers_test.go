@@ -1,13 +1,9 @@
 package defaultgen_test
 
 import (
-	"errors"
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
@@ -15,11 +11,6 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/uidringtest"
 )
-
-// narrow has 16 IDs a unit, so that a test gets through them.
-func narrow(unit time.Duration) bitsalloc.Layout {
-	return bitsalloc.Layout{DeltaBits: 40, DatacenterBits: 3, WorkerBits: 10, SequenceBits: 4, Unit: unit}
-}
 
 // open makes a generator that is closed when the test ends. Without an Assigner it gets a fresh
 // worker ID, without a Layout the narrow one with units of a second, without an Epoch its own.
@@ -31,10 +22,10 @@ func open(t testing.TB, cfg defaultgen.Config) *defaultgen.Generator {
 
 func complete(cfg defaultgen.Config) defaultgen.Config {
 	if cfg.Assigner == nil {
-		cfg.Assigner = &fakeassigner.Assigner{OnAssign: fakeassigner.Fresh}
+		cfg.Assigner = &fakeassigner.Assigner{}
 	}
 	if cfg.Layout == (bitsalloc.Layout{}) {
-		cfg.Layout = narrow(time.Second)
+		cfg.Layout = gentest.Narrow()
 	}
 	if cfg.Epoch.IsZero() {
 		cfg.Epoch = gentest.NewEpoch()
@@ -63,14 +54,5 @@ func checkTime(t testing.TB, f bitsalloc.Fields, at time.Time, unit time.Duratio
 	t.Helper()
 	if want := at.Truncate(unit); !f.Time.Equal(want) {
 		t.Fatalf("ID of %v, want %v", f.Time, want)
-	}
-}
-
-// checkBack asks for ErrClockBack with exactly this distance.
-func checkBack(t testing.TB, err error, behind time.Duration) {
-	t.Helper()
-	want := fmt.Sprintf("%v: by %v", defaultgen.ErrClockBack, behind)
-	if after, ok := uidring.RetryAfter(err); !ok || after != behind || !errors.Is(err, defaultgen.ErrClockBack) || !strings.HasSuffix(err.Error(), want) {
-		t.Errorf("error %v, again after %v, want %s", err, after, want)
 	}
 }

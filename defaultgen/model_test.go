@@ -3,12 +3,15 @@ package defaultgen_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
@@ -98,9 +101,13 @@ func (m *model) checkError(t *testing.T, id int64, err error, now time.Time, wai
 	_, _, want := m.next(now)
 	back, ok := errors.AsType[generator.Passing](want)
 	if ok {
-		checkBack(t, err, back.After)
-	} else if want == nil || !errors.Is(err, want) {
+		want = back.Err
+	}
+	if want == nil || !errors.Is(err, want) {
 		t.Fatalf("error %v, want %v", err, want)
+	}
+	if after, passes := uidring.RetryAfter(err); ok && (!passes || after != back.After || !strings.HasSuffix(err.Error(), fmt.Sprint(": by ", after))) {
+		t.Fatalf("error %v, again after %v, want %v", err, after, back.After)
 	}
 	passes := want == defaultgen.ErrSequenceExhausted || ok
 	if errors.Is(err, context.Canceled) != (waited && passes) {
@@ -117,9 +124,9 @@ func (m *model) checkWait(t *testing.T, g *defaultgen.Generator, reading time.Ti
 	if _, _, err := m.next(now); err == defaultgen.ErrSequenceExhausted {
 		wait = m.cfg.Epoch.Add(time.Duration(m.delta+1) * m.cfg.Layout.Unit).Sub(now)
 	}
-	var id int64
-	var err error
-	if took := gentest.Elapsed(func() { id, err = g.NextContext(t.Context()) }); took != wait {
+	began := time.Now()
+	id, err := g.NextContext(t.Context())
+	if took := time.Since(began); took != wait {
 		t.Fatalf("NextContext took %v, want %v: %v", took, wait, err)
 	}
 	now = m.read(reading)

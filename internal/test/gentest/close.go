@@ -72,7 +72,7 @@ func Released() (*fakeassigner.Assigner, *atomic.Int64) {
 func (s *suite) lastDelta(t *testing.T) {
 	for _, pause := range []time.Duration{0, time.Hour} { // an idle generator moves on with the clock
 		for n := range max(testkit.Scaled(200), 70) { // more IDs than a unit has
-			layout, epoch := narrow(), NewEpoch()
+			layout, epoch := Narrow(), NewEpoch()
 			layout.SequenceBits += uint8(n % 2 * 4) // units begin at a scattered sequence number from 8 bits on
 			n := n / 2
 			store, used := Released()

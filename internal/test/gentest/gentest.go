@@ -120,8 +120,8 @@ func NewEpoch() time.Time {
 	return Start.Add(-24*time.Hour - time.Duration(epochs.Add(1))*time.Minute)
 }
 
-// narrow has 16 IDs a unit, so that a test gets through them.
-func narrow() bitsalloc.Layout {
+// Narrow has 16 IDs a unit, so that a test gets through them.
+func Narrow() bitsalloc.Layout {
 	return bitsalloc.Layout{DeltaBits: 28, DatacenterBits: 5, WorkerBits: 17, SequenceBits: 4, Unit: time.Second}
 }
 
@@ -137,7 +137,7 @@ func (s *suite) config(c keeper.Settings) Config {
 		c.Assigner = &fakeassigner.Assigner{}
 	}
 	if c.Layout == (bitsalloc.Layout{}) {
-		c.Layout = narrow()
+		c.Layout = Narrow()
 	}
 	if c.Epoch.IsZero() {
 		c.Epoch = NewEpoch()
@@ -258,11 +258,4 @@ func TakeAny(t testing.TB, g Generator, way int, dst []int64) (ids []int64, err 
 		dst[i] = dst[0] + int64(i)
 	}
 	return dst[:n], nil
-}
-
-// Elapsed returns how long f takes.
-func Elapsed(f func()) time.Duration {
-	began := time.Now()
-	f()
-	return time.Since(began)
 }

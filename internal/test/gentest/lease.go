@@ -19,16 +19,6 @@ import (
 // heartbeat is the time between two renewals when nothing else calls for one.
 const heartbeat = 45 * time.Second
 
-// downward gives the worker IDs from 1,000 down: a smaller worker ID makes it hard to keep IDs
-// increasing.
-func downward(assign fakeassigner.AssignFunc) fakeassigner.AssignFunc {
-	return func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
-		g, err := assign(ctx, nth, d)
-		g.WorkerID = 1001 - int64(nth%1000)
-		return g, err
-	}
-}
-
 // preparation has IDs prepared, which may be of the lease that ends: Invalidate and the keeper's
 // hook wait. It runs in real time, since a goroutine at a mutex stops a bubble's clock.
 func (s *suite) preparation(t *testing.T) {
@@ -49,7 +39,11 @@ func (s *suite) preparation(t *testing.T) {
 func (s *suite) changeUnderLoad(t *testing.T) {
 	for name, assign := range map[string]fakeassigner.AssignFunc{"unfenced": fakeassigner.Fresh, "fenced": fakeassigner.Fenced(2000)} {
 		testkit.Bubble(t, name, func(t *testing.T) {
-			store := &fakeassigner.Assigner{OnAssign: downward(assign), OnRenew: func(context.Context, *assigner.Grant, int64, int64) error {
+			store := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+				g, err := assign(ctx, nth, d)
+				g.WorkerID = 1001 - int64(nth%1000) // a smaller one makes it hard to keep IDs increasing
+				return g, err
+			}, OnRenew: func(context.Context, *assigner.Grant, int64, int64) error {
 				runtime.Gosched()
 				return assigner.ErrWorkerRowLost
 			}}
