@@ -93,11 +93,8 @@ func TestQuarantineCoversEveryGrant(t *testing.T) {
 		for _, off := range []struct{ host, server, next int64 }{{0, 0, 0}, {skew, 0, 0}, {skew, 0, -skew}, {skew, -skew, -skew}, {skew, -skew, skew}, {-skew, skew, 0}} {
 			s := newMemStore()
 			s.pin(4)
-			s.rows[0] = free(0, 700)
+			s.rows[0] = leasestore.Row{Version: 1, Fence: 700, Owner: "gone", Identity: "A"}
 			s.status.Identity, s.meta.Identity = "A", "A"
-			row := s.rows[0]
-			row.Identity = "A"
-			s.rows[0] = row
 			server := int64(memStart)
 			open := func(offset int64) (Assigner, Domain) {
 				a := clocked(Leased(s, cfg))

@@ -114,14 +114,6 @@ func TestGuaranteeString(t *testing.T) {
 	}
 }
 
-// A layout without a worker field has worker ID 0 alone.
-func TestLayoutWithoutAWorkerField(t *testing.T) {
-	d := Domain{Layout: bitsalloc.Layout{DeltaBits: 63}}
-	if d.MaxWorkerID() != 0 || d.CheckWorkerID(0, "x") != nil || d.CheckWorkerID(1, "x") == nil {
-		t.Errorf("the largest worker ID is %d, want 0", d.MaxWorkerID())
-	}
-}
-
 // An empty name and the zero address mean the name and the address of the host.
 func TestHostDefaults(t *testing.T) {
 	name, err := os.Hostname()

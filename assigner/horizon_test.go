@@ -16,33 +16,29 @@ import (
 // releases: the horizon is at most two windows and twice the bound on clocks behind.
 func TestHorizonFollowsACrashLoop(t *testing.T) {
 	for _, releases := range []bool{false, true} {
-		followsCrashes(t, releases)
-	}
-}
-
-func followsCrashes(t *testing.T, releases bool) {
-	s := newMemStore()
-	s.pin(0)
-	now := int64(memStart)
-	d := memDomain()
-	d.Now = func() int64 { return now }
-	for i := range 500 {
-		a := clocked(Fenced(s, Static(2), ownedBy("me")))
-		l := take(t, a, d)
-		last := max(l.Grant().First, now)
-		_, err := l.Renew(t.Context(), Use{Used: last, Oldest: last})
-		testkit.Must(t, err)
-		if releases && i%2 == 0 {
-			testkit.Must(t, l.End(t.Context(), Ending{Released: true, Used: last}))
+		s := newMemStore()
+		s.pin(0)
+		now := int64(memStart)
+		d := memDomain()
+		d.Now = func() int64 { return now }
+		for i := range 500 {
+			a := clocked(Fenced(s, Static(2), ownedBy("me")))
+			l := take(t, a, d)
+			last := max(l.Grant().First, now)
+			_, err := l.Renew(t.Context(), Use{Used: last, Oldest: last})
+			testkit.Must(t, err)
+			if releases && i%2 == 0 {
+				testkit.Must(t, l.End(t.Context(), Ending{Released: true, Used: last}))
+			}
+			id, err := leasestore.Horizon(t.Context(), s)
+			testkit.Must(t, err)
+			alloc, _ := bitsalloc.New(s.meta.Layout, s.meta.Epoch)
+			if f, _ := alloc.Parse(id); now-f.Delta > 2*30+2*60 {
+				t.Fatalf("the horizon is %d units behind", now-f.Delta)
+			}
+			now += 3
+			s.status.Now = memTime(now)
 		}
-		id, err := leasestore.Horizon(t.Context(), s)
-		testkit.Must(t, err)
-		alloc, _ := bitsalloc.New(s.meta.Layout, s.meta.Epoch)
-		if f, _ := alloc.Parse(id); now-f.Delta > 2*30+2*60 {
-			t.Fatalf("the horizon is %d units behind", now-f.Delta)
-		}
-		now += 3
-		s.status.Now = memTime(now)
 	}
 }
 

@@ -67,6 +67,13 @@ func TestSimulationCatchesAProtocolWith(t *testing.T) {
 		"a lossy store that does not say so":                  {accident: loseCommits, all: true, calm: true},
 		"a failover that loses commits and is not recognised": {accident: loseCommits, all: true, calm: true, fenced: 30},
 		"no fence at all, only expiry":                        {grant: func(g Grant) Grant { g.First, g.Last = 0, Unlimited; return g }},
+		// Here a delta below the horizon is the duplicate.
+		"claims that do not see the horizon": {
+			poller: sameStore,
+			link:   func(s leasestore.Store) leasestore.Store { return blindStore{s} },
+		},
+		"rows that Horizon reads before it is set":    {poller: func(s leasestore.Store) leasestore.Store { return &hastyStore{Store: s} }},
+		"rows with the newest delta in use as Oldest": {poller: sameStore, write: func(_ *simWorld, r leasestore.Row) leasestore.Row { r.Oldest += 3; return r }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			caught(t, func(seed uint64) bool { return simulate(seed, sim).duplicates > 0 })

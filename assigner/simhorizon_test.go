@@ -54,19 +54,6 @@ func TestSimulationHorizonHolds(t *testing.T) {
 	noDuplicates(t, 500, simulation{fenced: 30, moves: 25, poller: sameStore})
 }
 
-// Each mutant breaks one rule of the horizon.
-func TestSimulationCatchesAHorizonWith(t *testing.T) {
-	blind := func(s leasestore.Store) leasestore.Store { return blindStore{s} }
-	hasty := func(s leasestore.Store) leasestore.Store { return &hastyStore{Store: s} }
-	for name, sim := range map[string]simulation{
-		"claims that do not see it":           {link: blind, poller: sameStore},
-		"rows that are read before it is set": {poller: hasty},
-		"rows with the newest delta in use":   {poller: sameStore, write: func(_ *simWorld, r leasestore.Row) leasestore.Row { r.Oldest += 3; return r }},
-	} {
-		t.Run(name, func(t *testing.T) { caught(t, func(seed uint64) bool { return simulate(seed, sim).duplicates > 0 }) })
-	}
-}
-
 // A blindStore hides the horizon from claims.
 type blindStore struct{ leasestore.Store }
 
