@@ -166,6 +166,7 @@ var errDown = errors.New("store out of reach")
 // failures are the errors of the store.
 var failures = map[string]error{
 	"down":    errDown,
+	"late":    fmt.Errorf("%w: %w", errDown, context.DeadlineExceeded), // of the call
 	"lost":    assigner.ErrWorkerRowLost,
 	"missing": errors.Join(assigner.ErrWorkerRowLost, leasestore.ErrRowMissing),
 }
