@@ -4,18 +4,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
 )
 
-// wide is never used up: it has 2^30 IDs a second.
-func wide() bitsalloc.Layout {
-	return bitsalloc.Layout{DeltaBits: 31, WorkerBits: 2, SequenceBits: 30, Unit: time.Second}
-}
-
 func TestIDCostsNoMemory(t *testing.T) {
 	for policy := range defaultgen.GoOn + 1 {
-		g, clock := onFakeClock(t, defaultgen.Config{Layout: wide(), OnClockBack: policy})
+		g, clock := onFakeClock(t, defaultgen.Config{Layout: wideIn(time.Second), OnClockBack: policy})
 		ids, ctx := make([]int64, 256), t.Context()
 		for name, f := range map[string]func() error{
 			"Next":        func() error { _, err := g.Next(); return err },
