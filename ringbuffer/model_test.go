@@ -247,6 +247,7 @@ func FuzzModel(f *testing.F) {
 	f.Add([]byte{0, two, put(2, 3), takeBlock(1), takeBlock(3), takeBlock(2), take})
 	f.Add([]byte{2, four, four, four, takeBlock(8), take, takeBlock(2), retire(2), four, retire(31), take})
 	f.Add([]byte{0, four, four, hold, hold, takeBlock(5), four, resume(0, 0), resume(0, 2), takeBlock(8), take})
+	f.Add([]byte{0, four, four, take, hold, hold, hold, hold, resume(4, 2), resume(4, 2), resume(4, 2), resume(4, 2)})
 	f.Add([]byte{4, put(8, 1), put(8, 3), take, retire(9), put(8, 0), takeBlock(32), takeBlock(31), four, four})
 	f.Add([]byte{1, four, retire(3), hold, retire(1), take, resume(0, 1), four, retire(2), resume(0, 0)})
 	end := []byte{5} // up to the largest ID
