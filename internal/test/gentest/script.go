@@ -51,7 +51,8 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 // Each call takes the next answer, and the last answer stays. An answer is a list of commands. A
 // grant is fenced, with First and Last, or derived, with First, and otherwise fresh; worker sets
 // its worker ID. It may also be zero, except for the worker ID, or none. to sets the limit, and
-// raise moves it so far beyond the delta wanted. hang waits for the end of the context.
+// raise moves it so far beyond the delta wanted. hang waits for the end of the context, and fail
+// returns one of the failures.
 //
 // These commands are under test:
 //
@@ -60,7 +61,7 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	open static=7, leased, unassigned     other assigners
 //	open policy=1, or the name of a policy, and words of the package
 //	take 20, fill 5, reserve 3            Next, Fill and Reserve
-//	wait 1m, wait 1m fill 5, wait 1m reserve 3    the same with a time limit
+//	wait 1m, wait 1m fill 5, wait 1m reserve 3    NextContext, FillContext and ReserveContext within a time
 //	take 20 l                             Next of a lane, which is made for its first use
 //	pace 100 16 5s, pace 100 16 5s l      takes 16 IDs, and sleeps, 100 times
 //	crowd 100 wait 1m                     takes IDs on so many goroutines
