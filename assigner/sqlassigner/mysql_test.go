@@ -106,24 +106,8 @@ func TestUnusableHandleIsAnErrorOfAssign(t *testing.T) {
 			stores.WantError(t, err, tt.sentinel, tt.want)
 		}
 	}
-	stores.Fail(t, sqlassigner.LeaseStore(sqlassigner.Wrap(sql.OpenDB(nil), sqlassigner.MySQL), "a b", storetest.Undurable),
+	stores.Fail(t, sqlassigner.LeaseStore(noServer, "a b", storetest.Undurable),
 		"set assigner.LeaseConfig.AllowUndurable", "allowed: 1 to 64")
-}
-
-func TestUnusableKeyIsAnErrorOfAssign(t *testing.T) {
-	db := sqlassigner.Wrap(sql.OpenDB(nil), sqlassigner.MySQL)
-	for _, tt := range []struct{ key, want string }{
-		{"", "has 0 characters, allowed: 1 to 128"},
-		{strings.Repeat("ä", 129), "has 129 characters, allowed: 1 to 128"},
-		{"orders ", "allowed: no space at either end"},
-		{"\u00a0orders", "allowed: no space at either end"},
-		{"or\nders", "without control characters"},
-		{"or\x00ders", "without control characters"},
-		{"or\xffders", "allowed: UTF-8"},
-	} {
-		_, err := sqlassigner.Sticky(db, tt.key, sqlassigner.Config{}).Assign(t.Context(), assignertest.Domain())
-		stores.WantError(t, err, nil, tt.want)
-	}
 }
 
 // mysqlEnv has the DSN of a server whose user may create databases, such as

@@ -1,106 +1,83 @@
-package sqlassigner
+package sqlassigner_test
 
 import (
+	"database/sql"
+	"flag"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
+
+	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-func TestOpenMySQLDefaultsGiveWayToTheDSN(t *testing.T) {
-	const times, booleans = "readTimeout=10s&timeout=5s&writeTimeout=10s", "interpolateParams=true&parseTime=true&rejectReadOnly=true"
-	for params, want := range map[string]string{
-		"":                                 booleans + "&" + times,
-		"?":                                booleans + "&" + times,
-		"?maxAllowedPacket=0":              "maxAllowedPacket=0&" + booleans + "&" + times,
-		"?parseTime=false":                 "interpolateParams=true&rejectReadOnly=true&" + times,
-		"?rejectReadOnly=false&timeout=1s": "interpolateParams=true&parseTime=true&readTimeout=10s&timeout=1s&writeTimeout=10s",
-		"?interpolateParams=0":             "parseTime=true&rejectReadOnly=true&" + times,
-		"?collation=gbk_chinese_ci":        "collation=gbk_chinese_ci&parseTime=true&rejectReadOnly=true&" + times,
-		"?charset=utf8mb4,utf8":            "charset=utf8mb4,utf8&parseTime=true&rejectReadOnly=true&" + times,
-		"?charset=utf8mb4&interpolateParams=true": "charset=utf8mb4&" + booleans + "&" + times,
-		"?readTimeout=0s&writeTimeout=3m":         booleans + "&timeout=5s&writeTimeout=3m0s",
-		"?loc=Asia%2FShanghai":                    "loc=Asia%2FShanghai&" + booleans + "&" + times,
-	} {
-		for _, dsn := range []string{"ids:se?cret/@tcp(db:3306)/ids" + params, "/ids" + params, "mysql://ids:se%3Fcret%2F@db/ids" + params} {
-			cfg, err := ParseMySQL(dsn)
-			if err != nil {
-				t.Errorf("%s: %v", dsn, err)
-				continue
+var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
+
+// TestScripts runs the script in testdata. Below a command it has fields of a Config, or errors.
+//
+//	open mysql://db/ids  prints user, password, address, database and the name for TLS
+//	params ?timeout=1s   adds this to texts of three forms, and prints their parameters, once if equal
+//	config               opens no Config, and a Config without a database
+//	sticky "orders"      calls Assign with this key, quoted as in Go, which must be an error
+func TestScripts(t *testing.T) {
+	testkit.Scripts(t, *update, func(t *testing.T, paragraph string) string {
+		var s testkit.Script
+		return s.Run(paragraph, func(words testkit.Words) {
+			switch words[0] {
+			case "open":
+				s.Print("  %s", opened(t, words.Arg(1), address))
+			case "params":
+				var answers []string
+				for _, form := range []string{"ids:se?cret/@tcp(db:3306)/ids", "/ids", "mysql://ids:se%3Fcret%2F@db/ids"} {
+					answers = append(answers, opened(t, form+words.Arg(1), params))
+				}
+				s.Print("  %s", strings.Join(slices.Compact(answers), "\n  "))
+			case "config":
+				for _, cfg := range []*mysql.Config{nil, mysql.NewConfig()} {
+					_, err := sqlassigner.OpenMySQLConfig(cfg)
+					s.Print("  %v", err)
+				}
+			case "sticky":
+				key, err := strconv.Unquote(strings.Join(words[1:], " "))
+				testkit.Must(t, err)
+				_, err = sqlassigner.Sticky(noServer, key, sqlassigner.Config{}).Assign(t.Context(), assignertest.Domain())
+				s.Print("  %v", err)
 			}
-			_, got, _ := strings.Cut(cfg.FormatDSN(), "/ids?")
-			list := func(params string) []string { return slices.Sorted(strings.SplitSeq(params, "&")) }
-			if !slices.Equal(list(got), list(want)) {
-				t.Errorf("%s: %s, want %s", dsn, got, want)
-			}
-			if _, err := OpenMySQLConfig(cfg); err != nil {
-				t.Errorf("%s: %v", dsn, err)
-			}
-		}
-	}
+		})
+	})
 }
 
-func TestOpenMySQLNeverPrintsThePassword(t *testing.T) {
-	for _, dsn := range []string{
-		"root:hunter2@tcp(db",
-		"root:hunter2@tcp(db)/ids?parseTime=hunter2",
-		"root:pass/hunter2?tls=hunter2@tcp(db)",
-		"root:pass/x?hunter2=%zzhunter2",
-		"root@hunter2/ids",
-		"root:hunter2@db:3306/ids",
-		"root:x@tcp(db)/ids?serverPubKey=hunter2",
-		"mysql://root:hunter2@db",
-		"mysql://root:%hunter2@db/ids",
-		"mysql://root:1/hunter2@db/ids",
-		"mysql://root:1?hunter2@db/ids",
-		"mysql://root:1#hunter2@db/ids",
-		"mysql://root:hunter2@db/ids?tls=hunter2",
-		"mysql://root:hunter2@tcp(db:3306)/ids",
-		"postgres://root:hunter2@db/ids",
-	} {
-		_, err := OpenMySQL(dsn)
-		if err == nil {
-			t.Errorf("%s: no error", dsn)
-			continue
-		}
-		if strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: the error holds the password: %v", dsn, err)
-		}
-		form := "DSN"
-		if strings.HasPrefix(dsn, "mysql:") {
-			form = "URL"
-		}
-		if text := err.Error(); !strings.HasPrefix(text, "sqlassigner: "+form) || !strings.HasSuffix(text, mysqlForms) {
-			t.Errorf("%s: error %q, want %s and the two forms", dsn, err, form)
-		}
+// noServer is a handle that no call may use.
+var noServer = sqlassigner.Wrap(sql.OpenDB(nil), sqlassigner.MySQL)
+
+// opened returns fields of the Config of a text, or its error, which must not show the password.
+func opened(t *testing.T, text string, fields func(*mysql.Config) string) string {
+	cfg, err := sqlassigner.ParseMySQL(text)
+	db, errOpen := sqlassigner.OpenMySQL(text)
+	if fmt.Sprint(err) != fmt.Sprint(errOpen) || strings.Contains(fmt.Sprint(err), "hunter2") {
+		t.Errorf("%s: ParseMySQL returns %v, OpenMySQL %v", text, err, errOpen)
 	}
+	if err != nil {
+		return err.Error()
+	}
+	testkit.Must(t, db.Close())
+	return fields(cfg)
 }
 
-func TestParseMySQLReadsAURL(t *testing.T) {
-	for _, tt := range []struct{ url, user, password, addr, database string }{
-		{"mysql://ids:sesame@db/ids", "ids", "sesame", "db:3306", "ids"},
-		{"mysql://i%3Ads:%2F%3F%23%40:x@[::1]:3307/a%2Fb%3Fc?loc=Asia/Shanghai", "i:ds", "/?#@:x", "[::1]:3307", "a/b?c"},
-		{"mysql://db:1/ids?tls=true", "", "", "db:1", "ids"},
-	} {
-		cfg, err := ParseMySQL(tt.url)
-		if err != nil {
-			t.Errorf("%s: %v", tt.url, err)
-			continue
-		}
-		if cfg.User != tt.user || cfg.Passwd != tt.password || cfg.Net != "tcp" || cfg.Addr != tt.addr || cfg.DBName != tt.database {
-			t.Errorf("%s: user %q, password %q, %s %q, database %q", tt.url, cfg.User, cfg.Passwd, cfg.Net, cfg.Addr, cfg.DBName)
-		}
-		if cfg.TLS != nil && cfg.TLS.ServerName != "db" {
-			t.Errorf("%s: TLS for %q", tt.url, cfg.TLS.ServerName)
-		}
+func address(cfg *mysql.Config) string {
+	text := fmt.Sprintf("user %q, password %q, %s %q, database %q", cfg.User, cfg.Passwd, cfg.Net, cfg.Addr, cfg.DBName)
+	if cfg.TLS != nil {
+		text += fmt.Sprintf(", TLS for %q", cfg.TLS.ServerName)
 	}
+	return text
 }
 
-func TestOpenMySQLConfigRejectsAConfigWithoutADatabase(t *testing.T) {
-	for _, cfg := range []*mysql.Config{nil, mysql.NewConfig()} {
-		if _, err := OpenMySQLConfig(cfg); err == nil || !strings.HasPrefix(err.Error(), "sqlassigner: Config ") {
-			t.Errorf("%v: error %v", cfg, err)
-		}
-	}
+func params(cfg *mysql.Config) string {
+	_, params, _ := strings.Cut(cfg.FormatDSN(), "/ids?")
+	return strings.Join(slices.Sorted(strings.SplitSeq(params, "&")), "&")
 }
