@@ -23,6 +23,7 @@ import (
 	"github.com/uidring/uidring/internal/test/faultconn"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
 	"github.com/uidring/uidring/segment"
 )
@@ -60,6 +61,8 @@ func (c command) do() (lines []string, err error) {
 		c.Setenv(name, value)
 	case "open":
 		c.open()
+	case "folder":
+		c.Chdir(testserver.DiskFolder(c.T))
 	case "move", "copy", "link", "delete":
 		return nil, c.changeFile(c.Arg(1), c.Arg(2))
 	case "inside":

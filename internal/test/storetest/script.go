@@ -51,6 +51,7 @@ var scripts embed.FS
 //	open b one user=ids:hunter2 $dsn  opens the handle b, with one connection; brief: with one for each
 //	                                  call; $file is a file of SQLite
 //	copy $file $file-copy             or move, link, delete: changes a file
+//	folder                            changes the working folder to an empty one
 //	inside b                          opens the handle b, whose connections are inside a transaction
 //	sql STATEMENT; STATEMENT          runs statements
 //	files                             creates all tables of MySQL with the files of package schema

@@ -3,9 +3,6 @@ package sql_test
 import (
 	"context"
 	"crypto/rand"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -93,39 +90,6 @@ func TestScriptsOnPostgreSQL(t *testing.T) {
 func postgresFilesRun(t *testing.T, b storetest.Database) {
 	db, dsn := b.Empty(t)
 	filesRun(t, db, schema.PostgreSQL, "psql", "postgresql-client", "-X", "-v", "ON_ERROR_STOP=1", dsn)
-}
-
-func TestPostgreSQLIsKnownByItsDataAndTimeline(t *testing.T) {
-	s := testserver.PostgreSQL(t)
-	db, dsn := postgres(s).Applied(t)
-	first := storetest.Identity(t, db)
-	if !regexp.MustCompile(`^[0-9]{10,20} timeline 00000001$`).MatchString(first) {
-		t.Errorf("identity %q, want the system identifier and timeline 00000001", first)
-	}
-	storetest.Exec(t, db, "CREATE USER ids", "GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO ids")
-	plain := open(t, strings.Replace(dsn, "postgres@", "ids@", 1))
-	if got := storetest.Identity(t, plain); got != first {
-		t.Errorf("identity %q for a user with few rights, want %q", got, first)
-	}
-	storetest.Exec(t, db, "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC")
-	if got := storetest.Identity(t, plain); got != "" {
-		t.Errorf("identity %q for a user who may not read it, want none", got)
-	}
-	storetest.Assign(t, storetest.Leased(plain))
-
-	restartWith(t, s, db, "recovery.signal", "-c", "restore_command=false") // the archive has nothing: recovery ends where the log does
-	if got, want := storetest.Identity(t, db), strings.Replace(first, "00000001", "00000002", 1); got != want {
-		t.Errorf("identity %q after a restore, want %q", got, want)
-	}
-}
-
-// restartWith restarts a server with an empty file in its folder.
-func restartWith(t *testing.T, s *testserver.Server, db *sqlx.DB, file string, args ...string) {
-	t.Helper()
-	folder := storetest.Get[string](t, db, "SELECT current_setting('data_directory')")
-	s.Stop()
-	testkit.Must(t, os.WriteFile(filepath.Join(folder, file), nil, 0o644))
-	s.Restart(args...)
 }
 
 func TestPQ(t *testing.T) {

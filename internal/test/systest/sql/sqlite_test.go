@@ -8,8 +8,6 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
-	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -83,24 +81,6 @@ func TestLeasesOnSQLiteWithWriteAheadLog(t *testing.T) {
 func TestSQLiteFilesRunWithTheClient(t *testing.T) {
 	db, dsn := sqlite().Empty(t)
 	filesRun(t, db, schema.SQLite, "sqlite3", "sqlite3", "-bail", fileOf(dsn))
-}
-
-// A connection that is opened after a change of the working folder leads to another file.
-func TestSQLiteFileWithARelativePathIsTheFirstOne(t *testing.T) {
-	t.Chdir(testserver.DiskFolder(t))
-	db := open(t, durable("worker.db"))
-	storetest.Apply(t, db)
-	s := storetest.LeaseStore(db)
-	if _, err := s.Status(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	first, err := filepath.Abs("worker.db")
-	testkit.Must(t, err)
-	t.Chdir(testserver.DiskFolder(t))
-	db.SetMaxIdleConns(-1) // closes the idle connections
-	storetest.Apply(t, db)
-	_, err = s.Status(t.Context())
-	stores.WantError(t, err, leasestore.ErrDamaged, "the file "+first+" was moved, replaced or deleted while it was open")
 }
 
 func TestSQLiteFileInMemoryIsRefused(t *testing.T) {
