@@ -105,11 +105,16 @@ func Apply(t *testing.T, db *sqlx.DB) {
 // Exec runs statements one by one.
 func Exec(t *testing.T, db *sqlx.DB, statements ...string) {
 	t.Helper()
+	testkit.Must(t, execute(t.Context(), db, statements...))
+}
+
+func execute(ctx context.Context, db *sqlx.DB, statements ...string) error {
 	for _, s := range statements {
-		if _, err := db.ExecContext(t.Context(), s); err != nil {
-			t.Fatalf("%s: %v", s, err)
+		if _, err := db.ExecContext(ctx, s); err != nil {
+			return fmt.Errorf("%s: %w", s, err)
 		}
 	}
+	return nil
 }
 
 // Session returns a handle with just one connection, on which it has run the statements.
@@ -180,9 +185,7 @@ var Undurable = sqlassigner.Config{AllowUndurable: true}
 // Identity returns the identity of a server that takes writes.
 func Identity(t *testing.T, db *sqlx.DB) string {
 	t.Helper()
-	status, err := LeaseStore(db).Status(t.Context())
-	testkit.Must(t, err)
-	return status.Identity
+	return stores.Status(t, LeaseStore(db)).Identity
 }
 
 // Assign takes a worker ID with a generous deadline, and ends the test on an error.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,8 +63,8 @@ func (c command) do() (lines []string, err error) {
 		c.open()
 	case "folder":
 		c.Chdir(testserver.DiskFolder(c.T))
-	case "move", "copy", "link", "delete":
-		return nil, c.changeFile(c.Arg(1), c.Arg(2))
+	case "host":
+		return nil, exec.CommandContext(c.Context(), c.Arg(1), c.Words[2:]...).Run()
 	case "inside":
 		c.handles[c.Arg(1)] = c.b.Inside(c.T, c.dsn)
 	case "block":
@@ -141,12 +141,12 @@ func (c command) test() (lines []string, err error) {
 	store := c.store()
 	switch name := c.Arg(1); c.Words[0] {
 	case "sql":
-		return nil, c.exec(c.text)
+		return nil, execute(ctx, c.db, strings.Split(c.text, "; ")...)
 	case "java":
 		if name == "tables" {
-			return nil, c.exec(strings.Join(javaTables, "; "))
+			return nil, execute(ctx, c.db, javaTables...)
 		}
-		return nil, c.exec(javaRow(name))
+		return nil, execute(ctx, c.db, javaRow(name))
 	case "get":
 		return c.get()
 	case "apply":
@@ -401,20 +401,6 @@ func (c command) source() segment.Source {
 	return sqlassigner.SegmentPart(c.db, part, parts, c.config())
 }
 
-// changeFile changes a file of SQLite.
-func (c command) changeFile(from, to string) error {
-	switch c.Words[0] {
-	case "move":
-		return os.Rename(from, to)
-	case "link":
-		return os.Link(from, to)
-	case "delete":
-		return os.Remove(from)
-	}
-	content, err := os.ReadFile(from)
-	return errors.Join(err, os.WriteFile(to, content, 0o600))
-}
-
 // open opens a handle.
 func (c command) open() {
 	dsn := c.Words[len(c.Words)-1]
@@ -432,13 +418,11 @@ func (c command) open() {
 }
 
 // files runs the files of MySQL, each as a whole, as its client does.
-func (c command) files() error {
+func (c command) files() (err error) {
 	for _, f := range schema.MySQL(schema.Groups()...) {
-		if _, err := c.db.ExecContext(c.Context(), f.SQL); err != nil {
-			return err
-		}
+		err = errors.Join(err, execute(c.Context(), c.db, f.SQL))
 	}
-	return nil
+	return err
 }
 
 // javaRow returns the statement of the original's mapper, which knows nothing of the tables beside
@@ -450,16 +434,6 @@ func javaRow(id string) string {
 		return row
 	}
 	return strings.NewReplacer("(HOST_NAME", "(ID, HOST_NAME", "('10", "("+id+", '10").Replace(row)
-}
-
-// exec runs statements.
-func (c command) exec(statements string) error {
-	for statement := range strings.SplitSeq(statements, "; ") {
-		if _, err := c.db.ExecContext(c.Context(), statement); err != nil {
-			return fmt.Errorf("%s: %w", statement, err)
-		}
-	}
-	return nil
 }
 
 // get prints the rows that a query finds.

@@ -50,7 +50,7 @@ var scripts embed.FS
 //	env JPAAS_HOST=10.0.0.1           sets a variable of the environment
 //	open b one user=ids:hunter2 $dsn  opens the handle b, with one connection; brief: with one for each
 //	                                  call; $file is a file of SQLite
-//	copy $file $file-copy             or move, link, delete: changes a file
+//	host cp $file $file-copy          runs a program
 //	folder                            changes the working folder to an empty one
 //	inside b                          opens the handle b, whose connections are inside a transaction
 //	sql STATEMENT; STATEMENT          runs statements

@@ -57,9 +57,7 @@ func RunSegments(t *testing.T, b Database) {
 		})},
 	}
 	if java {
-		for _, table := range javaTables {
-			db.MustExec(table)
-		}
+		Exec(t, db, javaTables...)
 		fixtures["leaf_alloc"] = segmenttest.Fixture{Open: source(sqlassigner.LeafSource), Create: func(t *testing.T, name string) {
 			db.MustExec("INSERT INTO leaf_alloc (biz_tag, step) VALUES (?, 2000)", name)
 		}}
