@@ -1,7 +1,6 @@
 package sqlassigner_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +20,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testkit"
@@ -95,24 +95,24 @@ func (g *group) turn(t *testing.T) {
 	g.primary.Store(next)
 }
 
+func wantIdentity(t *testing.T, db *sqlx.DB, when, want string) {
+	t.Helper()
+	if id := storetest.Identity(t, db); id != want {
+		t.Errorf("identity %q %s, want %q", id, when, want)
+	}
+}
+
 func TestGroupReplication(t *testing.T) {
 	t.Parallel()
 	g := newGroup(t, 3)
 	db := g.open(t, "root", "")
 	storetest.Apply(t, db)
-	for _, tt := range []struct {
-		name string
-		test func(*testing.T, *group)
-	}{
-		{"TheGroupIsTheIdentity", groupIdentity},
-		{"NoIDIsLostWhileThePrimaryMoves", primaryMoves},
-		{"FrozenPrimaryGrantsNothing", frozenPrimary},
-		{"NewPrimaryWithABacklog", backlog},
-		{"ForcedGroupKeepsItsIdentity", forced},
-		{"AGroupThatIsMadeAnewIsQuarantined", madeAnew},
-	} {
-		t.Run(tt.name, func(t *testing.T) { tt.test(t, g) })
-	}
+	t.Run("TheGroupIsTheIdentity", func(t *testing.T) { groupIdentity(t, g) })
+	t.Run("NoIDIsLostWhileThePrimaryMoves", func(t *testing.T) { primaryMoves(t, g) })
+	t.Run("FrozenPrimaryGrantsNothing", func(t *testing.T) { frozenPrimary(t, g) })
+	t.Run("NewPrimaryWithABacklog", func(t *testing.T) { backlog(t, g) })
+	t.Run("ForcedGroupKeepsItsIdentity", func(t *testing.T) { forced(t, g) })
+	t.Run("AGroupThatIsMadeAnewIsQuarantined", func(t *testing.T) { madeAnew(t, g) })
 }
 
 // groupIdentity turns the primary at each level of consistency. Under EVENTUAL, and without the
@@ -141,40 +141,28 @@ func groupIdentity(t *testing.T, g *group) {
 		g.turn(t)
 		storetest.Renew(t, l)
 		storetest.Assign(t, storetest.Leased(db))
-		if id := storetest.Identity(t, db); id != want {
-			t.Errorf("identity %q under %s after a change of the primary, was %q", id, level, want)
-		}
+		wantIdentity(t, db, "under "+level, want)
 	}
 	eventual := g.open(t, ids, "EVENTUAL")
-	if id := storetest.Identity(t, eventual); id != uuid() {
-		t.Errorf("identity %q under EVENTUAL, want the server_uuid", id)
-	}
+	wantIdentity(t, eventual, "under EVENTUAL", uuid())
 	storetest.Assign(t, sqlassigner.Leased(g.open(t, "root", "EVENTUAL"), "orders"))
 	g.turn(t)
 	_, err := storetest.TryAssign(t, sqlassigner.Leased(eventual, "orders"), time.Minute)
 	stores.WantError(t, err, assigner.ErrQuarantined)
 }
 
-// A usedRange is a range of deltas that a holder of a worker ID may have used.
-type usedRange struct{ worker, first, last int64 }
-
-// primaryMoves has processes start, renew and stop, or crash, while the primary moves.
+// primaryMoves has processes start, renew and stop, or crash, while the primary moves. No two of
+// them may have used the same delta of a worker ID.
 func primaryMoves(t *testing.T, g *group) {
-	const processes, moves = 8, 10
-	var mu sync.Mutex
-	var used []usedRange
+	const processes, moves, deltaBits = 8, 10, 40
+	var used idset.Set
 	var starts, renewals, failures atomic.Int64
-	done := make(chan struct{})
+	var done atomic.Bool
 	var wg sync.WaitGroup
 	for range processes {
 		db := g.open(t, "root", "")
 		wg.Go(func() {
-			for {
-				select {
-				case <-done:
-					return
-				default:
-				}
+			for !done.Load() {
 				l, err := storetest.TryAssign(t, storetest.Leased(db), 5*time.Second)
 				if err != nil {
 					failures.Add(1)
@@ -196,9 +184,9 @@ func primaryMoves(t *testing.T, g *group) {
 				if released := rand.IntN(3) > 0; !released || l.End(t.Context(), assigner.Ending{Released: true, Used: last}) != nil {
 					last = l.Grant().Last
 				}
-				mu.Lock()
-				used = append(used, usedRange{l.Grant().WorkerID, l.Grant().First, last})
-				mu.Unlock()
+				for delta := l.Grant().First; delta <= last; delta++ {
+					used.Once(t, l.Grant().WorkerID<<deltaBits|delta)
+				}
 			}
 		})
 	}
@@ -207,16 +195,8 @@ func primaryMoves(t *testing.T, g *group) {
 		before := starts.Load()
 		testkit.Until(t, "starts on the next primary", func() bool { return starts.Load() > before+2 })
 	}
-	close(done)
+	done.Store(true)
 	wg.Wait()
-	slices.SortFunc(used, func(a, b usedRange) int {
-		return cmp.Or(cmp.Compare(a.worker, b.worker), cmp.Compare(a.first, b.first))
-	})
-	for i := range used[1:] {
-		if a, b := used[i], used[i+1]; a.worker == b.worker && b.first <= a.last {
-			t.Errorf("worker %d has granted the deltas %d to %d and %d to %d", a.worker, a.first, a.last, b.first, b.last)
-		}
-	}
 	t.Logf("%d starts, %d renewals, %d failures", starts.Load(), renewals.Load(), failures.Load())
 	if starts.Load() < processes || renewals.Load() < processes {
 		t.Errorf("%d starts and %d renewals, want more", starts.Load(), renewals.Load())
@@ -235,9 +215,7 @@ func frozenPrimary(t *testing.T, g *group) {
 	g.await(t, 2)
 	db := g.open(t, "root", "")
 	other := storetest.Assign(t, storetest.Leased(db))
-	if id := storetest.Identity(t, db); id != before {
-		t.Errorf("identity %q of the next primary, was %q", id, before)
-	}
+	wantIdentity(t, db, "of the next primary", before)
 	old.Wake()
 	limit, tries := l.Grant().Last, 0
 	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); tries++ {
@@ -340,9 +318,7 @@ func forced(t *testing.T, g *group) {
 	g.turn(t)
 	storetest.Renew(t, claim)
 	storetest.Assign(t, leased)
-	if id := storetest.Identity(t, db); id != before {
-		t.Errorf("identity %q of a forced group with a server that joined again, was %q", id, before)
-	}
+	wantIdentity(t, db, "with a server that joined again", before)
 }
 
 // madeAnew has all servers crash. The group that one of them makes may lack commits. When that
@@ -362,9 +338,7 @@ func madeAnew(t *testing.T, g *group) {
 		t.Errorf("identity %q after %q, want the same name and another view", after, before)
 	}
 	storetest.Exec(t, openMySQL(t, g.servers[0].DSN()), "STOP GROUP_REPLICATION", "SET GLOBAL read_only = OFF")
-	if id, uuid := storetest.Identity(t, db), storetest.Get[string](t, db, "SELECT @@server_uuid"); id != uuid {
-		t.Errorf("identity %q outside the group, want the server_uuid %q", id, uuid)
-	}
+	wantIdentity(t, db, "outside the group", storetest.Get[string](t, db, "SELECT @@server_uuid"))
 }
 
 // With several primaries, of a claim and Horizon at once each may miss the change of the other: a

@@ -448,14 +448,12 @@ func (c command) get() (lines []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		var line []string
-		for _, value := range values {
+		for i, value := range values {
 			if text, ok := value.([]byte); ok {
-				value = string(text)
+				values[i] = string(text)
 			}
-			line = append(line, fmt.Sprint(value))
 		}
-		lines = append(lines, strings.Join(line, " "))
+		lines = append(lines, strings.TrimSuffix(fmt.Sprintln(values...), "\n"))
 	}
 	return lines, rows.Err()
 }

@@ -117,13 +117,14 @@ func (b Database) runCase(t *testing.T, paragraph string, rows [][]string) {
 
 // rowsFor returns the rows of a paragraph for a kind. A paragraph without rows has one for each.
 func rowsFor(kind, paragraph string) (rows [][]string) {
-	all := true
+	if !strings.Contains(paragraph, "\n|") {
+		return [][]string{{kind}}
+	}
 	for line := range strings.SplitSeq(paragraph, "\n") {
 		cells, ok := strings.CutPrefix(line, "|")
 		if !ok {
 			continue
 		}
-		all = false
 		var row []string
 		for cell := range strings.SplitSeq(strings.TrimSuffix(cells, "|"), "|") {
 			row = append(row, strings.TrimSpace(cell))
@@ -132,9 +133,6 @@ func rowsFor(kind, paragraph string) (rows [][]string) {
 			row[0] = kind
 			rows = append(rows, row)
 		}
-	}
-	if all {
-		return [][]string{{kind}}
 	}
 	return rows
 }

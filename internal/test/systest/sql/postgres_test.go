@@ -54,18 +54,11 @@ func insidePostgres(t *testing.T, dsn string) *sqlx.DB {
 // come first: after a crash it syncs the files of each database.
 func TestPostgreSQL(t *testing.T) {
 	b := postgres(testserver.PostgreSQL(t))
-	for _, c := range []struct {
-		name string
-		run  func(*testing.T, storetest.Database)
-	}{
-		{"FaultsOfLeases", storetest.LeasesWithstandFaults},
-		{"Segments", storetest.RunSegments},
-		{"Nodes", storetest.Run},
-		{"FilesRunWithTheClient", postgresFilesRun},
-		{"IDs", keepsIDs},
-	} {
-		t.Run(c.name, func(t *testing.T) { c.run(t, b) })
-	}
+	t.Run("FaultsOfLeases", func(t *testing.T) { storetest.LeasesWithstandFaults(t, b) })
+	t.Run("Segments", func(t *testing.T) { storetest.RunSegments(t, b) })
+	t.Run("Nodes", func(t *testing.T) { storetest.Run(t, b) })
+	t.Run("FilesRunWithTheClient", func(t *testing.T) { postgresFilesRun(t, b) })
+	t.Run("IDs", func(t *testing.T) { keepsIDs(t, b) })
 }
 
 // Every other handle is serializable: there a swap that comes late fails, in place of finding the
