@@ -12,12 +12,10 @@ import (
 )
 
 // sources are the sources by table.
-func sources() map[string]func(*sqlx.DB, sqlassigner.Config) segment.Source {
-	return map[string]func(*sqlx.DB, sqlassigner.Config) segment.Source{
-		"ID_SEGMENT":   sqlassigner.SegmentSource,
-		"leaf_alloc":   sqlassigner.LeafSource,
-		"tiny_id_info": sqlassigner.TinyIDSource,
-	}
+var sources = map[string]func(*sqlx.DB, sqlassigner.Config) segment.Source{
+	"ID_SEGMENT":   sqlassigner.SegmentSource,
+	"leaf_alloc":   sqlassigner.LeafSource,
+	"tiny_id_info": sqlassigner.TinyIDSource,
 }
 
 // Child is for TestMain: it does not return in a process that RunSegments has started.
@@ -28,7 +26,7 @@ func Child(open func(dsn string) (*sqlx.DB, error)) {
 		if err != nil {
 			return nil, err
 		}
-		return sources()[table](db, sqlassigner.Config{}), nil
+		return sources[table](db, sqlassigner.Config{}), nil
 	})
 }
 
@@ -46,35 +44,31 @@ var javaTables = []string{
 // exist in MySQL and MariaDB alone.
 func RunSegments(t *testing.T, b Database) {
 	db, dsn := b.Applied(t)
-	java := db.DriverName() == "mysql"
-	source := func(open func(*sqlx.DB, sqlassigner.Config) segment.Source) func(*testing.T) segment.Source {
-		return func(t *testing.T) segment.Source { return open(b.Open(t, dsn), sqlassigner.Config{}) }
-	}
-	fixtures := map[string]segmenttest.Fixture{
-		"ID_SEGMENT": {Open: source(sqlassigner.SegmentSource)},
-		"part 1 of 3": {Increment: 3, Open: source(func(db *sqlx.DB, cfg sqlassigner.Config) segment.Source {
-			return sqlassigner.SegmentPart(db, 1, 3, cfg)
-		})},
-	}
-	if java {
+	fixtures := map[string]segmenttest.Fixture{"ID_SEGMENT": {}}
+	if db.DriverName() == "mysql" {
 		Exec(t, db, javaTables...)
-		fixtures["leaf_alloc"] = segmenttest.Fixture{Open: source(sqlassigner.LeafSource), Create: func(t *testing.T, name string) {
+		fixtures["leaf_alloc"] = segmenttest.Fixture{Create: func(t *testing.T, name string) {
 			db.MustExec("INSERT INTO leaf_alloc (biz_tag, step) VALUES (?, 2000)", name)
 		}}
 		rows := 0
-		fixtures["tiny_id_info"] = segmenttest.Fixture{Open: source(sqlassigner.TinyIDSource), Increment: 2, Create: func(t *testing.T, name string) {
+		fixtures["tiny_id_info"] = segmenttest.Fixture{Increment: 2, Create: func(t *testing.T, name string) {
 			rows++
 			db.MustExec("INSERT INTO tiny_id_info (id, biz_type, step, delta, remainder) VALUES (?, ?, 100000, 2, ?)", rows, name, rows%2)
 		}}
 	}
-	for name, f := range fixtures {
-		t.Run(name, func(t *testing.T) { segmenttest.Run(t, f) })
+	for table, f := range fixtures {
+		f.Open = func(t *testing.T) segment.Source { return sources[table](b.Open(t, dsn), sqlassigner.Config{}) }
+		t.Run(table, func(t *testing.T) { segmenttest.Run(t, f) })
+		fixtures[table] = f
 	}
+	t.Run("part 1 of 3", func(t *testing.T) {
+		segmenttest.Run(t, segmenttest.Fixture{Increment: 3, Open: func(t *testing.T) segment.Source {
+			return sqlassigner.SegmentPart(b.Open(t, dsn), 1, 3, sqlassigner.Config{})
+		}})
+	})
 	var up func()
 	down, restart := func() { up = b.Down(t, dsn) }, func() { up() }
-	for table := range sources() {
-		if f, ok := fixtures[table]; ok {
-			t.Run("Kills of "+table, func(t *testing.T) { segmenttest.Kills(t, f, table+" "+dsn, down, restart) })
-		}
+	for table, f := range fixtures {
+		t.Run("Kills of "+table, func(t *testing.T) { segmenttest.Kills(t, f, table+" "+dsn, down, restart) })
 	}
 }
