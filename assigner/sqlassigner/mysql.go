@@ -145,8 +145,7 @@ func mysqlIdle(ctx context.Context, conn *session, group []table) error {
 	for i, t := range group {
 		twice = append(twice, fmt.Sprintf("%s a%d, %[1]s b%[2]d", t.full, i))
 	}
-	const set = "SET @@transaction_isolation = @@session.transaction_isolation"
-	statement := set
+	statement := "SET @@transaction_isolation = @@session.transaction_isolation"
 	if len(twice) > 0 {
 		statement = "SET @@transaction_isolation = (SELECT IF(COUNT(*) = 0, @@session.transaction_isolation, '') FROM " + strings.Join(twice, ", ") + " WHERE FALSE)"
 	}

@@ -42,12 +42,7 @@ func onBoth(t *testing.T, test func(t *testing.T, f flavor)) {
 	}
 }
 
-// openMySQL opens a handle that ends with the test.
-func openMySQL(t *testing.T, dsn string) *sqlx.DB {
-	t.Helper()
-	db, err := sqlassigner.OpenMySQL(dsn)
-	return storetest.Opened(t, db, err)
-}
+var openMySQL = storetest.Opener(sqlassigner.OpenMySQL)
 
 // database starts a server, which has the databases of a backend.
 func (f flavor) database(t *testing.T, args ...string) storetest.Database {

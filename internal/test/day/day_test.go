@@ -128,9 +128,7 @@ func ahead(f bitsalloc.Fields) time.Duration { return time.Until(f.Time) }
 
 func (c *cluster) stop(p *pod) {
 	c.Helper()
-	if err := p.gen.Close(); err != nil {
-		c.Error(err)
-	}
+	testkit.Must(c.T, p.gen.Close())
 }
 
 // kill ends a process whose Close does not reach the store.

@@ -31,24 +31,12 @@ func openDSN(dsn string) (*sqlx.DB, error) {
 	return sqlx.Open("sqlite", dsn)
 }
 
-// open opens a handle that ends with the test.
-func open(t *testing.T, dsn string) *sqlx.DB {
-	t.Helper()
-	return opener(openDSN)(t, dsn)
-}
-
-func opener(openDSN func(dsn string) (*sqlx.DB, error)) func(t *testing.T, dsn string) *sqlx.DB {
-	return func(t *testing.T, dsn string) *sqlx.DB {
-		t.Helper()
-		db, err := openDSN(dsn)
-		return storetest.Opened(t, db, err)
-	}
-}
+var open = storetest.Opener(openDSN)
 
 // over returns a database whose handles another driver or another DSN opens.
 func over(b storetest.Database, openDSN func(dsn string) (*sqlx.DB, error)) storetest.Database {
 	empty := b.Empty
-	b.Open = opener(openDSN)
+	b.Open = storetest.Opener(openDSN)
 	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
 		_, dsn := empty(t)
 		return b.Open(t, dsn), dsn
