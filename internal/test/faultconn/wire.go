@@ -1,5 +1,5 @@
 // Package faultconn interrupts the connections between a client and a server in tests: before or
-// after a given piece of data, for some time, or by making them slow.
+// after a given piece of data, for some time, or by making them slow. It also counts their data.
 package faultconn
 
 import (
@@ -22,6 +22,8 @@ type Wire struct {
 	down   bool
 	faults [2]*injected // by direction; nil: none
 	links  map[*link]bool
+
+	trips, bytes int // see Traffic
 }
 
 // Wrap returns a connection that carries the data of conn over the wire. A client whose connections
@@ -97,6 +99,14 @@ func (w *Wire) Down() (up func()) {
 	}
 }
 
+// Traffic returns the numbers of round trips and bytes so far. A round trip begins when a client
+// sends after the server has.
+func (w *Wire) Traffic() (trips, bytes int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.trips, w.bytes
+}
+
 // A link is a connection over a wire.
 type link struct {
 	wire           *Wire
@@ -104,6 +114,7 @@ type link struct {
 	ended          chan struct{}
 	once           sync.Once
 	tail           []byte // the end of the data sent so far, which may begin a marker
+	asking         bool   // the client was the last to send; guarded by Wire.mu
 }
 
 // serve carries one connection until either side ends it.
@@ -134,10 +145,25 @@ func (l *link) pump(from, to net.Conn, d Direction, goes func([]byte) bool) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
+		l.count(d, n)
 		if n > 0 && (!goes(buffer[:n]) || !f.write(buffer[:n])) || err != nil {
 			return
 		}
 	}
+}
+
+// count counts n bytes of a direction.
+func (l *link) count(d Direction, n int) {
+	l.wire.mu.Lock()
+	defer l.wire.mu.Unlock()
+	if n == 0 {
+		return
+	}
+	l.wire.bytes += n
+	if d == Up && !l.asking {
+		l.wire.trips++
+	}
+	l.asking = d == Up
 }
 
 // sent looks for the marker in data from the client, and reports whether to pass the data on.

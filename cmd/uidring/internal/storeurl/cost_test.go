@@ -1,70 +1,15 @@
 package storeurl_test
 
 import (
-	"net"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
+	"github.com/uidring/uidring/internal/test/faultconn"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/schema"
 )
-
-// A meter counts the round trips and the bytes between clients and a server. A round trip begins
-// when a client sends after the server has.
-type meter struct {
-	mu sync.Mutex
-	cost
-}
-
-func (m *meter) read() cost {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.cost
-}
-
-// listen passes connections on to a server, and returns its address.
-func (m *meter) listen(t *testing.T, server string) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	testkit.Close(t, l, err)
-	go func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			upstream, err := net.Dial("tcp", server)
-			if err != nil {
-				client.Close()
-				continue
-			}
-			sent := false // the client was the last to send
-			pass := func(to, from net.Conn, request bool) {
-				defer to.Close()
-				for buffer := make([]byte, 1<<16); ; {
-					n, err := from.Read(buffer)
-					if err != nil {
-						return
-					}
-					m.mu.Lock()
-					if m.bytes += n; request && !sent {
-						m.trips++
-					}
-					sent = request
-					m.mu.Unlock()
-					if _, err := to.Write(buffer[:n]); err != nil {
-						return
-					}
-				}
-			}
-			go pass(upstream, client, true)
-			go pass(client, upstream, false)
-		}
-	}()
-	return l.Addr().String()
-}
 
 // A cost is the most that a step takes. Round trips of etcd vary, since HTTP/2 splits a call at
 // will.
@@ -83,17 +28,17 @@ func TestRoundTripsOfALease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server, format := logins[name](t)
-			var m meter
-			s := open(t, as(password, strings.ReplaceAll(format, server.Addr(), m.listen(t, server.Addr()))), "orders")
+			proxy := faultconn.Start(t, server.Addr())
+			s := open(t, as(password, strings.ReplaceAll(format, server.Addr(), proxy.Addr())), "orders")
 			_, err := s.Create(t.Context(), schema.Leases)
 			testkit.Must(t, err)
 			for try := range 2 {
 				var l assigner.Lease
 				step := func(name string, most cost, f func() error) {
-					before := m.read()
+					trips, bytes := proxy.Traffic()
 					testkit.Must(t, f())
-					now := m.read()
-					took := cost{now.trips - before.trips, now.bytes - before.bytes}
+					tripsNow, bytesNow := proxy.Traffic()
+					took := cost{tripsNow - trips, bytesNow - bytes}
 					t.Logf("%s: %d round trips, %d bytes", name, took.trips, took.bytes)
 					if try > 0 && (most.trips > 0 && took.trips > most.trips+more || took.bytes > most.bytes+moreBytes) {
 						t.Errorf("%s: %+v, want %+v", name, took, most)
