@@ -21,11 +21,12 @@ type Client struct {
 	group  sync.WaitGroup
 	wake   chan struct{} // wakes prefetch
 
+	changed generator.Notifier // of calls that wait, after each answer
+
 	mu      sync.Mutex
 	blocks  []block
 	left    int // IDs in blocks
 	servers []*server
-	changed chan struct{} // closed and replaced after each answer
 }
 
 // A block is a range of consecutive IDs. The first of them is the next to be issued.
@@ -42,7 +43,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{cfg: cfg, wake: make(chan struct{}, 1), changed: make(chan struct{})}
+	c := &Client{cfg: cfg, wake: make(chan struct{}, 1)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	transport := cfg.Transport
 	if transport == nil {
@@ -121,9 +122,7 @@ func (c *Client) take(n int) (first int64, got int, err error) {
 func (c *Client) await(ctx context.Context, n int) (first int64, got int, err error) {
 	first, got, err = c.take(n)
 	for err == ErrEmpty {
-		c.mu.Lock()
-		changed := c.changed
-		c.mu.Unlock()
+		changed := c.changed.Wait()
 		if first, got, err = c.take(n); err != ErrEmpty {
 			break
 		}
@@ -160,16 +159,9 @@ func (c *Client) dropOld() {
 // lose counts n IDs fewer in memory. It wakes prefetch when they become few.
 func (c *Client) lose(n int) {
 	if before := c.left; before > c.cfg.Batch && before-n <= c.cfg.Batch {
-		c.wakePrefetch()
+		generator.Signal(c.wake)
 	}
 	c.left -= n
-}
-
-func (c *Client) wakePrefetch() {
-	select {
-	case c.wake <- struct{}{}:
-	default: // it is about to look
-	}
 }
 
 // rejection returns the rejection of the first server if all servers reject the request, else nil.

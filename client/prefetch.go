@@ -3,6 +3,8 @@ package client
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/uidring/uidring/internal/generator"
 )
 
 const (
@@ -110,7 +112,7 @@ func (c *Client) ask(s *server) {
 	blocks, err := c.fetch(s)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	defer c.wakePrefetch()
+	defer generator.Signal(c.wake)
 	s.busy, s.err = false, err
 	if err != nil {
 		s.fail(time.Now())
@@ -119,8 +121,7 @@ func (c *Client) ask(s *server) {
 		c.blocks = append(c.blocks, blocks...)
 		c.left += c.cfg.Batch
 	}
-	close(c.changed)
-	c.changed = make(chan struct{})
+	c.changed.Wake()
 }
 
 // fail doubles the pause.

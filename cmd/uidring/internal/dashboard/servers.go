@@ -9,6 +9,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/generator"
 )
 
 const (
@@ -36,10 +37,7 @@ func (s *servers) latest() []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.event == nil || time.Since(s.at) >= listEvery {
-		select {
-		case s.asked <- struct{}{}:
-		default:
-		}
+		generator.Signal(s.asked)
 	}
 	return s.event
 }
