@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/uidring/uidring/bench/internal/report"
 )
 
 // A Figure has horizontal bars on a logarithmic scale of nanoseconds.
@@ -151,14 +153,8 @@ func ticks(least, most float64) (all []tick) {
 
 // duration writes nanoseconds with the unit that fits: 10 ns, 1 µs, 100 ms.
 func duration(ns float64) string {
-	unit := "ns"
-	for _, next := range [...]string{"µs", "ms", "s"} {
-		if ns < 1000*(1-1e-9) {
-			break
-		}
-		ns, unit = ns/1000, next
-	}
-	return strconv.FormatFloat(math.Round(ns*1e9)/1e9, 'f', -1, 64) + " " + unit
+	n, unit := report.Scale(ns)
+	return strconv.FormatFloat(math.Round(n*1e9)/1e9, 'f', -1, 64) + " " + unit
 }
 
 // svg writes elements; coordinates are in pixels.

@@ -49,14 +49,19 @@ func Ns(n float64) string {
 	if n == 0 {
 		return None
 	}
-	unit := "ns"
-	for _, next := range [...]string{"µs", "ms", "s"} {
-		if n < 999.5 {
-			break
-		}
-		n, unit = n/1000, next
-	}
+	n, unit := Scale(n)
 	return Figure(n) + " " + unit
+}
+
+// Scale returns nanoseconds in the unit that fits.
+func Scale(n float64) (scaled float64, unit string) {
+	for _, unit := range []string{"ns", "µs", "ms"} {
+		if n < 999.5 {
+			return n, unit
+		}
+		n /= 1000
+	}
+	return n, "s"
 }
 
 // Millions writes a number of millions, which has more digits than a measurement knows.
