@@ -180,7 +180,7 @@ func TestCompareSoakAndReportRun(t *testing.T) {
 		t.Fatalf("status %d, stderr %q", r.status, r.stderr)
 	}
 	checkReport(t, dir)
-	if text := readFile(t, filepath.Join(dir, "README.md")); !strings.Contains(text, "÷") || !regexp.MustCompile(`\n\| cached \| [1-9].* KiB \| 2\.00 \|`).MatchString(text) {
+	if text := testkit.ReadFile(t, filepath.Join(dir, "README.md")); !strings.Contains(text, "÷") || !regexp.MustCompile(`\n\| cached \| [1-9].* KiB \| 2\.00 \|`).MatchString(text) {
 		t.Errorf("no bars, or no memory and 2 goroutines of a generator in\n%s", text)
 	}
 }

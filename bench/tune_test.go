@@ -9,6 +9,7 @@ import (
 
 	"github.com/uidring/uidring/bench/internal/load"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // Laps that overlap, or differ by less than a fifth, show no difference.
@@ -67,7 +68,7 @@ func TestTuneRuns(t *testing.T) {
 			}
 		}
 	}
-	picture := readFile(t, plot)
+	picture := testkit.ReadFile(t, plot)
 	if err := xml.Unmarshal([]byte(picture), new(struct{})); err != nil || strings.Contains(picture, "NaN") || strings.Contains(picture, "Inf") || strings.Count(picture, " rejected</text>") != 13 {
 		t.Errorf("%v, want 13 bars with positions that are numbers in\n%s", err, picture)
 	}

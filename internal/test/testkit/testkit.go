@@ -25,6 +25,14 @@ func Must(t testing.TB, err error) {
 	}
 }
 
+// ReadFile returns the text of a file. It ends the test if the file cannot be read.
+func ReadFile(t testing.TB, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	Must(t, err)
+	return string(text)
+}
+
 // Close returns c, and closes it when the test ends. It ends the test if err is not nil, and fails
 // it if the call of c's Close returns an error.
 func Close[C io.Closer](t testing.TB, c C, err error) C {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -13,9 +12,7 @@ import (
 
 // The commands print the examples of docs/COMMAND.md. A line with … stands for any number of lines.
 func TestReferenceExamples(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/COMMAND.md")
-	testkit.Must(t, err)
-	examples := strings.Split(string(text), "```\n$ uidring ")[1:]
+	examples := strings.Split(testkit.ReadFile(t, "../../../../docs/COMMAND.md"), "```\n$ uidring ")[1:]
 	if len(examples) < 3 {
 		t.Fatalf("%d examples", len(examples))
 	}
@@ -32,10 +29,9 @@ func TestReferenceExamples(t *testing.T) {
 
 // The flags that docs/SERVING.md names exist, and the help of serve explains all flags.
 func TestServingPageNamesFlags(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/SERVING.md")
-	testkit.Must(t, err)
+	text := testkit.ReadFile(t, "../../../../docs/SERVING.md")
 	flags := newServe(new(streams)).Flags()
-	named := regexp.MustCompile("[` ]--([a-z][a-z-]+)").FindAllStringSubmatch(string(text), -1)
+	named := regexp.MustCompile("[` ]--([a-z][a-z-]+)").FindAllStringSubmatch(text, -1)
 	for _, m := range named {
 		if name := m[1]; flags.Lookup(name) == nil && name != "help" {
 			t.Errorf("docs/SERVING.md names %s, which is no flag", name)

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -37,9 +36,7 @@ func sqliteURL(t testing.TB) string {
 // The functions of each database agree with package bitsalloc. The statements of docs/SQL.md run
 // with the functions of the recommended layout.
 func TestSchemaFunctions(t *testing.T) {
-	page, err := os.ReadFile("../../../../docs/SQL.md")
-	testkit.Must(t, err)
-	blocks := strings.Split(string(page), "```sql\n")
+	blocks := strings.Split(testkit.ReadFile(t, "../../../../docs/SQL.md"), "```sql\n")
 	if len(blocks) != 3 {
 		t.Fatalf("%d blocks of SQL, want 2", len(blocks)-1)
 	}

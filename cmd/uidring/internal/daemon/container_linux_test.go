@@ -28,9 +28,7 @@ exec env -i $environment "$(command -v chroot)" --userspec="$user" --groups= "$r
 // image returns an instruction of the last stage of the Containerfile.
 func image(t *testing.T, instruction string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../../../docs/operations/Containerfile")
-	testkit.Must(t, err)
-	_, last, _ := strings.Cut(string(text), "\nFROM scratch\n")
+	_, last, _ := strings.Cut(testkit.ReadFile(t, "../../../../docs/operations/Containerfile"), "\nFROM scratch\n")
 	found := regexp.MustCompile(`(?m)^` + instruction + ` (.*)$`).FindStringSubmatch(last)
 	if found == nil {
 		t.Fatalf("no %s in the last stage of the Containerfile:\n%s", instruction, last)
@@ -50,10 +48,9 @@ func TestProgramRunsAsInTheContainer(t *testing.T) {
 			t.Errorf("store %v, want %s", got, store)
 		}
 		proc := fmt.Sprintf("/proc/%d/", cmd.Process.Pid)
-		status, err := os.ReadFile(proc + "status")
-		testkit.Must(t, err)
+		status := testkit.ReadFile(t, proc+"status")
 		for _, want := range []string{"Uid:\t65534\t65534\t", "Gid:\t65534\t65534\t", "CapEff:\t0000000000000000\n", "Groups:\t \n"} {
-			if !strings.Contains(string(status), want) {
+			if !strings.Contains(status, want) {
 				t.Errorf("no %q in\n%s", want, status)
 			}
 		}

@@ -445,9 +445,7 @@ var exampleOutput = regexp.MustCompile(`^[1-9][0-9]*(n \{"id":"[1-9][0-9]*"\})?\
 
 // example returns the program in the README of a client, with the URL of a server.
 func example(t *testing.T, language, server string) string {
-	page, err := os.ReadFile(clientsDir + language + "/README.md")
-	testkit.Must(t, err)
-	_, rest, _ := strings.Cut(string(page), "\n```"+language+"\n")
+	_, rest, _ := strings.Cut(testkit.ReadFile(t, clientsDir+language+"/README.md"), "\n```"+language+"\n")
 	source, _, ok := strings.Cut(rest, "\n```\n")
 	for old, now := range map[string]string{
 		`"https://ids-1.example.com", "https://ids-2.example.com"`: strconv.Quote(server),

@@ -84,9 +84,7 @@ func cpuTime(t *testing.T, c *child) (seconds float64) {
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", c.Cmd.Process.Pid))
 	testkit.Must(t, err)
 	for _, thread := range threads {
-		text, err := os.ReadFile(thread)
-		testkit.Must(t, err)
-		first, _, _ := strings.Cut(string(text), " ")
+		first, _, _ := strings.Cut(testkit.ReadFile(t, thread), " ")
 		nanos, err := strconv.ParseFloat(first, 64)
 		testkit.Must(t, err)
 		seconds += nanos / 1e9

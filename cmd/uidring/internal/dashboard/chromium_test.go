@@ -3,7 +3,6 @@ package dashboard
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -160,9 +159,7 @@ func (p *tab) text(id string) string {
 // scan reports the violations of accessibility that axe finds.
 func (p *tab) scan(when string) {
 	p.t.Helper()
-	axe, err := os.ReadFile("testdata/npm/axe-core/axe.min.js")
-	testkit.Must(p.t, err)
-	p.do(chromedp.Evaluate[chromedp.Void](string(axe) + "\n;void 0"))
+	p.do(chromedp.Evaluate[chromedp.Void](testkit.ReadFile(p.t, "testdata/npm/axe-core/axe.min.js") + "\n;void 0"))
 	for _, violation := range evaluate[[]string](p, `axe.run(document, {resultTypes: ['violations']}).then(({violations}) =>
 		violations.flatMap(({id, help, nodes}) => nodes.map((node) => id + ': ' + help + ': ' + node.html + ' ' + node.failureSummary)))`) {
 		p.t.Errorf("%s: %s", when, violation)

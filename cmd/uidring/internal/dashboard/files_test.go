@@ -1,9 +1,7 @@
 package dashboard
 
 import (
-	"bytes"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -17,11 +15,10 @@ func TestFilesAreServedWithTheirHeaders(t *testing.T) {
 		{"/", "index.html", "text/html; charset=utf-8"},
 		{"/assets/main.js", "main.js", "text/javascript; charset=utf-8"},
 	} {
-		content, err := os.ReadFile(filepath.Join("assets", filepath.FromSlash(file.stored)))
-		testkit.Must(t, err)
+		content := testkit.ReadFile(t, filepath.Join("assets", filepath.FromSlash(file.stored)))
 		w := httptest.NewRecorder()
 		all[file.path].ServeHTTP(w, httptest.NewRequest("GET", file.path, nil))
-		if w.Code != 200 || !bytes.Equal(w.Body.Bytes(), content) || w.Header().Get("Content-Type") != file.mediaType {
+		if w.Code != 200 || w.Body.String() != content || w.Header().Get("Content-Type") != file.mediaType {
 			t.Errorf("%s: status %d, %d bytes, want the %d bytes of %s", file.path, w.Code, w.Body.Len(), len(content), file.stored)
 		}
 		for name, want := range map[string]string{

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -94,9 +93,8 @@ func TestStreamEventsAreExact(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		v.end(t)
-		want, err := os.ReadFile("testdata/events")
-		testkit.Must(t, err)
-		if got := v.Body.String(); got != string(want) {
+		want := testkit.ReadFile(t, "testdata/events")
+		if got := v.Body.String(); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
 		if v.Header().Get("Content-Type") != "text/event-stream" || v.Header().Get("X-Accel-Buffering") != "no" {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -72,9 +71,8 @@ func changed(t *testing.T, changes testkit.Words) situation {
 // wantSection wants a heading in OPERATIONS.md.
 func wantSection(t *testing.T, section string) {
 	t.Helper()
-	page, err := os.ReadFile("../../../../docs/OPERATIONS.md")
-	testkit.Must(t, err)
-	if heading := "\n### " + strings.ReplaceAll(section, "-", " ") + "\n"; section != "" && !strings.Contains(strings.ToLower(string(page)), heading) {
+	page := testkit.ReadFile(t, "../../../../docs/OPERATIONS.md")
+	if heading := "\n### " + strings.ReplaceAll(section, "-", " ") + "\n"; section != "" && !strings.Contains(strings.ToLower(page), heading) {
 		t.Errorf("OPERATIONS.md has no heading %q", heading)
 	}
 }

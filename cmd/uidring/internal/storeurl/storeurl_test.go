@@ -1,7 +1,6 @@
 package storeurl_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -259,10 +258,9 @@ func TestBlankUntilTheFirstUse(t *testing.T) {
 }
 
 func TestURLsAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/COMMAND.md")
-	testkit.Must(t, err)
+	text := testkit.ReadFile(t, "../../../../docs/COMMAND.md")
 	for _, scheme := range storeurl.Schemes() {
-		if !bytes.Contains(text, []byte("`"+scheme+":")) {
+		if !strings.Contains(text, "`"+scheme+":") {
 			t.Errorf("docs/COMMAND.md has no URL that begins with %s:", scheme)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"html/template"
 	"io"
 	"log/slog"
-	"os"
 	"strings"
 	"testing"
 
@@ -38,9 +37,7 @@ func (id *OrderID) UnmarshalText(text []byte) error {
 func TestFacesPage(t *testing.T) {
 	program, _ := programOf(t, "docs/FACES.md")
 	build(t.Context(), t, program)
-	source, err := os.ReadFile("faces_test.go")
-	testkit.Must(t, err)
-	_, text, _ := strings.Cut(string(source), "// An OrderID is")
+	_, text, _ := strings.Cut(testkit.ReadFile(t, "faces_test.go"), "// An OrderID is")
 	text, _, _ = strings.Cut(text, "// The page shows")
 	if !strings.Contains(program, text) {
 		t.Errorf("docs/FACES.md does not have the type of faces_test.go:\n%s", text)

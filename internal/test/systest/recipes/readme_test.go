@@ -71,9 +71,7 @@ func firstProgram(page string) (program, rest string) {
 
 func pageOf(t *testing.T, page string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../../../" + page)
-	testkit.Must(t, err)
-	return string(text)
+	return testkit.ReadFile(t, "../../../../"+page)
 }
 
 // ofPage returns the first program of a page, for a database that has the tables of leases.
@@ -143,9 +141,7 @@ func TestRecipesAreOnThePage(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	testkit.Must(t, err)
 	for _, file := range append(files, "service/main.go") {
-		text, err := os.ReadFile(file)
-		testkit.Must(t, err)
-		code.Write(text)
+		code.WriteString(testkit.ReadFile(t, file))
 	}
 	for _, part := range []string{"A service", "net/http, sqlx, JSON, NULL", "GORM", "bun"} {
 		_, text, _ := strings.Cut(page, "\n## "+part+"\n")

@@ -100,10 +100,9 @@ func release(t *testing.T, tree, version string) (folders []string) {
 		t.Fatalf("a release without a section in CHANGELOG.md: %v\n%s", err, out)
 	}
 	name := filepath.Join(tree, "CHANGELOG.md")
-	text, err := os.ReadFile(name)
-	testkit.Must(t, err)
+	text := testkit.ReadFile(t, name)
 	section := "## Unreleased\n\n## " + strings.TrimPrefix(version, "v") + " - 2026-11-22\n"
-	testkit.Must(t, os.WriteFile(name, []byte(strings.Replace(string(text), "## Unreleased\n", section, 1)), 0o600))
+	testkit.Must(t, os.WriteFile(name, []byte(strings.Replace(text, "## Unreleased\n", section, 1)), 0o600))
 	out := run(t, tree, nil, ".ci/release", version)
 	for _, tag := range regexp.MustCompile(`(?m)^git tag -m '.*' (\S+)$`).FindAllStringSubmatch(out, -1) {
 		folders = append(folders, strings.TrimSuffix(strings.TrimSuffix(tag[1], version), "/"))
@@ -151,10 +150,9 @@ func documentedPrograms(t *testing.T, tree string) map[string]string {
 	programs := map[string]string{}
 	block := regexp.MustCompile("(?s)```go\n(package main\n.*?)```")
 	for _, name := range append(docs, filepath.Join(tree, "README.md")) {
-		text, err := os.ReadFile(name)
-		testkit.Must(t, err)
-		for i, found := range block.FindAllSubmatch(text, -1) {
-			programs[fmt.Sprintf("%s %d", filepath.Base(name), i+1)] = string(found[1])
+		text := testkit.ReadFile(t, name)
+		for i, found := range block.FindAllStringSubmatch(text, -1) {
+			programs[fmt.Sprintf("%s %d", filepath.Base(name), i+1)] = found[1]
 		}
 	}
 	if len(programs) == 0 {
