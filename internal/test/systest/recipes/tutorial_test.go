@@ -128,23 +128,37 @@ func TestTutorialOnOtherDatabases(t *testing.T) {
 			addr := testserver.FreeAddr(t)
 			service := build(t.Context(), t, put(t, program))
 			service.Args = append(service.Args, addr)
-			testkit.Must(t, service.Start())
-			testkit.Succeeds(t, "an order", func() error {
-				r, err := http.PostForm("http://"+addr+"/orders", url.Values{"item": {"pen"}})
-				if err != nil {
-					return err
-				}
-				defer r.Body.Close()
-				text, err := io.ReadAll(r.Body)
-				if _, wrong := uidring.Parse(strings.TrimSpace(string(text))); r.StatusCode != http.StatusOK || wrong != nil {
-					t.Errorf("%s: %q, %v, want an ID", r.Status, text, errors.Join(err, wrong))
-				}
-				return nil
-			})
-			testkit.Must(t, service.Process.Signal(syscall.SIGTERM))
-			testkit.Must(t, service.Wait())
+			takesAnOrder(t, service, addr)
 		})
 	}
+}
+
+// The service of docs/RECIPES.md answers an order with an ID.
+func TestServiceProgram(t *testing.T) {
+	addr := testserver.FreeAddr(t)
+	service := build(t.Context(), t, testkit.ReadFile(t, "service/main.go"))
+	service.Env = append(os.Environ(), "DATABASE="+testserver.MySQL(t).DSN(), "LISTEN="+addr)
+	takesAnOrder(t, service, addr)
+}
+
+// takesAnOrder starts a service, posts an order, whose answer must be an ID, and ends the service.
+func takesAnOrder(t *testing.T, service *exec.Cmd, addr string) {
+	t.Helper()
+	testkit.Must(t, service.Start())
+	testkit.Succeeds(t, "an order", func() error {
+		r, err := http.PostForm("http://"+addr+"/orders", url.Values{"item": {"pen"}})
+		if err != nil {
+			return err
+		}
+		defer r.Body.Close()
+		text, err := io.ReadAll(r.Body)
+		if _, wrong := uidring.Parse(strings.TrimSpace(string(text))); r.StatusCode != http.StatusOK || wrong != nil {
+			t.Errorf("%s: %q, %v, want an ID", r.Status, text, errors.Join(err, wrong))
+		}
+		return nil
+	})
+	testkit.Must(t, service.Process.Signal(syscall.SIGTERM))
+	testkit.Must(t, service.Wait())
 }
 
 // check runs the command. A process that was just started may not listen yet, and an outage is
