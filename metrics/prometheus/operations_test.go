@@ -1,7 +1,6 @@
 package prometheus_test
 
 import (
-	"os"
 	"os/exec"
 	"regexp"
 	"slices"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
-	"github.com/uidring/uidring/segment"
 )
 
 const operations = "../../docs/operations/"
@@ -27,11 +25,7 @@ func alerts(t *testing.T) (rules []rule) {
 	var file struct {
 		Groups []struct{ Rules []rule }
 	}
-	text, err := os.ReadFile(operations + "alerts.yml")
-	if err == nil {
-		err = yaml.Unmarshal(text, &file)
-	}
-	testkit.Must(t, err)
+	testkit.Must(t, yaml.Unmarshal([]byte(testkit.ReadFile(t, operations+"alerts.yml")), &file))
 	for _, g := range file.Groups {
 		rules = append(rules, g.Rules...)
 	}
@@ -43,10 +37,9 @@ func TestAlertsFireWhenTheyShould(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), promtool, "test", "rules", operations+"alerts_test.yml").CombinedOutput(); err != nil {
 		t.Errorf("promtool test rules: %v\n%s", err, out)
 	}
-	text, err := os.ReadFile(operations + "alerts_test.yml")
-	testkit.Must(t, err)
+	text := testkit.ReadFile(t, operations+"alerts_test.yml")
 	for _, r := range alerts(t) {
-		if n := len(regexp.MustCompile(`alertname: `+r.Alert+`\b`).FindAll(text, -1)); n < 2 {
+		if n := len(regexp.MustCompile(`alertname: `+r.Alert+`\b`).FindAllString(text, -1)); n < 2 {
 			t.Errorf("alerts_test.yml looks at %s %d times, want a moment at which it fires, and one at which it does not", r.Alert, n)
 		}
 	}
@@ -54,10 +47,9 @@ func TestAlertsFireWhenTheyShould(t *testing.T) {
 
 // TestAlertsAreExplained also keeps the links of alerts from breaking.
 func TestAlertsAreExplained(t *testing.T) {
-	text, err := os.ReadFile("../../docs/OPERATIONS.md")
-	testkit.Must(t, err)
+	text := testkit.ReadFile(t, "../../docs/OPERATIONS.md")
 	var explained, want []string
-	for _, m := range regexp.MustCompile(`(?m)^### (Uidring\w+)$`).FindAllStringSubmatch(string(text), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^### (Uidring\w+)$`).FindAllStringSubmatch(text, -1) {
 		explained = append(explained, m[1])
 	}
 	for _, r := range alerts(t) {
@@ -68,19 +60,5 @@ func TestAlertsAreExplained(t *testing.T) {
 	}
 	if !slices.Equal(explained, want) {
 		t.Errorf("docs/OPERATIONS.md explains %v, and the alerts are %v", explained, want)
-	}
-}
-
-// The test of uidring serve looks up all other names.
-func TestAlertsAndDashboardNameMetricsOfSegmentsThatExist(t *testing.T) {
-	exposed := gather(t, registry(t, collector(segment.Stats{}, "")))
-	for _, file := range []string{"alerts.yml", "alerts_test.yml", "dashboard.json", "../OPERATIONS.md"} {
-		text, err := os.ReadFile(operations + file)
-		testkit.Must(t, err)
-		for _, name := range regexp.MustCompile(`uidring_segment_\w+`).FindAllString(string(text), -1) {
-			if _, ok := exposed[name]; !ok {
-				t.Errorf("%s: no segment exposes %s", file, name)
-			}
-		}
 	}
 }

@@ -40,10 +40,8 @@ type probe struct {
 // The Deployment of the service has settings with which the program runs, probes that it answers,
 // and time for its end. Alerts and dashboards name metrics of such a server.
 func TestProgramRunsAsInTheDeployment(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/kubernetes/serve/deployment.yaml")
-	testkit.Must(t, err)
 	var m manifest
-	testkit.Must(t, yaml.Unmarshal(text, &m))
+	testkit.Must(t, yaml.Unmarshal([]byte(testkit.ReadFile(t, "../../../../docs/kubernetes/serve/deployment.yaml")), &m))
 	pod := m.Spec.Template.Spec
 	container := pod.Containers[0]
 	secrets := t.TempDir()
@@ -65,7 +63,7 @@ func TestProgramRunsAsInTheDeployment(t *testing.T) {
 		args = append(args, v.Name+"="+strings.Replace(v.Value, "/etc/uidring", secrets, 1))
 	}
 	args = append(append(args, os.Getenv(programEnv)), container.Args...)
-	c := launch(t, exec.Command("env", append(args, "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--log-format=json")...)).ready()
+	c := launch(t, exec.Command("env", append(args, "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--log-format=json", "--segments=orders")...)).ready()
 
 	client := newClient(t, "HTTP/1.1", trusting(cert))
 	var metrics string
@@ -86,13 +84,11 @@ func TestProgramRunsAsInTheDeployment(t *testing.T) {
 			t.Errorf("record %v, want %s with %q", record, name, want)
 		}
 	}
-	// The tests of package prometheus cover the metrics of segments. The metric of the horizon
-	// appears after the first call of Horizon, and has a test of its own.
+	// The metric of the horizon appears after the first call of Horizon, and has a test of its own.
 	for _, file := range []string{"alerts.yml", "alerts_test.yml", "dashboard.json", "../OPERATIONS.md"} {
-		text, err := os.ReadFile("../../../../docs/operations/" + file)
-		testkit.Must(t, err)
-		for _, name := range regexp.MustCompile(`uidring_\w+`).FindAllString(string(text), -1) {
-			if !strings.HasPrefix(name, "uidring_segment_") && !strings.HasPrefix(name, "uidring_horizon_") && !regexp.MustCompile(`(?m)^`+name+`[{ ]`).MatchString(metrics) {
+		text := testkit.ReadFile(t, "../../../../docs/operations/"+file)
+		for _, name := range regexp.MustCompile(`uidring_\w+`).FindAllString(text, -1) {
+			if !strings.HasPrefix(name, "uidring_horizon_") && !regexp.MustCompile(`(?m)^`+name+`[{ ]`).MatchString(metrics) {
 				t.Errorf("%s: no server exposes %s", file, name)
 			}
 		}
@@ -102,18 +98,17 @@ func TestProgramRunsAsInTheDeployment(t *testing.T) {
 // systemd reads the unit without a complaint, and finds little to object to.
 func TestUnitIsUnderstoodAndHardened(t *testing.T) {
 	analyze := testserver.Program(t, "systemd-analyze", "systemd")
-	text, err := os.ReadFile("../../../../docs/operations/uidring.service")
-	testkit.Must(t, err)
+	text := testkit.ReadFile(t, "../../../../docs/operations/uidring.service")
 	// Without a folder, so that systemd finds it in /usr/bin and in /usr/local/bin.
 	const start = "\nExecStart=uidring serve\n"
-	if !strings.Contains(string(text), start) {
+	if !strings.Contains(text, start) {
 		t.Errorf("the unit has no line %q", start)
 	}
-	if !strings.Contains(string(text), "\nStateDirectory=uidring uidring-known\n") {
+	if !strings.Contains(text, "\nStateDirectory=uidring uidring-known\n") {
 		t.Error("the unit has no folder for the notes of stores")
 	}
 	unit := filepath.Join(t.TempDir(), "uidring.service")
-	write(t, unit, strings.Replace(string(text), start, "\nExecStart="+os.Getenv(programEnv)+" serve\n", 1))
+	write(t, unit, strings.Replace(text, start, "\nExecStart="+os.Getenv(programEnv)+" serve\n", 1))
 	// The threshold is ten times the printed exposure: 0 is best, 100 is worst.
 	for _, args := range [][]string{{"verify", "--man=no", unit}, {"security", "--offline=true", "--threshold=15", unit}} {
 		out, err := exec.Command(analyze, args...).CombinedOutput()
