@@ -35,7 +35,7 @@ func (id *OrderID) UnmarshalText(text []byte) error {
 
 // The page shows the type above, in a program that compiles.
 func TestFacesPage(t *testing.T) {
-	program, _ := programOf(t, "docs/FACES.md")
+	program := programOf(t, "docs/FACES.md")
 	build(t.Context(), t, program)
 	_, text, _ := strings.Cut(testkit.ReadFile(t, "faces_test.go"), "// An OrderID is")
 	text, _, _ = strings.Cut(text, "// The page shows")

@@ -114,7 +114,7 @@ func TestMigrationCheckAdvises(t *testing.T) {
 	if report := s.sh(line, strconv.Itoa(newest)+"\n"); !strings.Contains(report, "VERDICT     above") {
 		t.Errorf("with the advice %s: %s, want above", advice[1], report)
 	}
-	program, _ := programOf(t, "README.md")
+	program := programOf(t, "README.md")
 	program = strings.Replace(program, "Layout:   bitsalloc.Recommended(),", config[1]+",", 1)
 	program = strings.Replace(program, "import (", "import (\n\t\"time\"", 1)
 	program = opensMySQL.ReplaceAllLiteralString(program, opensMySQL.FindString(s.page))
@@ -129,7 +129,7 @@ func TestMigrationFromSnowflake(t *testing.T) {
 	s := newSite(t, migrationPages[0])
 	storetest.Apply(t, s.db)
 	_, page, _ := strings.Cut(s.page, "\n## bwmarrin/snowflake\n")
-	program, _ := programOf(t, "README.md")
+	program := programOf(t, "README.md")
 	program = regexp.MustCompile(`(?s)cached\.Config\{.*?\n\t\}`).ReplaceAllLiteralString(program, strings.TrimSpace(goBlocks.FindStringSubmatch(page)[1]))
 	program = opensMySQL.ReplaceAllLiteralString(program, opensMySQL.FindString(s.page))
 	program = strings.Replace(program, "import (", "import (\n\t\"time\"\n\t\"github.com/uidring/uidring/assigner\"", 1)

@@ -25,8 +25,7 @@ var opensMySQL = regexp.MustCompile(`sqlassigner\.OpenMySQL\(".*"\)`)
 // otherDatabases returns, for each line of the README for another database than MySQL, a func that
 // puts the line into a program.
 func otherDatabases(t *testing.T) map[string]func(t *testing.T, program string) string {
-	_, rest := programOf(t, "README.md")
-	lines := regexp.MustCompile(`(?m)^db, err := (sqlx\.Open\("(\w+)", ")(.*)("\)) // import _ ("[^"]+")`).FindAllStringSubmatch(rest, -1)
+	lines := regexp.MustCompile(`(?m)^db, err := (sqlx\.Open\("(\w+)", ")(.*)("\)) // import _ ("[^"]+")`).FindAllStringSubmatch(pageOf(t, "README.md"), -1)
 	if len(lines) != 2 {
 		t.Fatalf("README.md has %d lines for other databases, want 2", len(lines))
 	}
@@ -46,7 +45,7 @@ func otherDatabases(t *testing.T) map[string]func(t *testing.T, program string) 
 
 // The program of the README prints an ID with the databases that the README names.
 func TestReadmeProgram(t *testing.T) {
-	program, _ := programOf(t, "README.md")
+	program := programOf(t, "README.md")
 	for name, start := range map[string]func(testing.TB, ...string) *testserver.Server{"MariaDB": testserver.MariaDB, "MySQL": testserver.MySQL} {
 		t.Run(name, func(t *testing.T) {
 			printsAnID(t, opensMySQL.ReplaceAllLiteralString(program, `sqlassigner.OpenMySQL("`+start(t).DSN()+`")`))
@@ -57,16 +56,10 @@ func TestReadmeProgram(t *testing.T) {
 	}
 }
 
-// programOf returns the first program of a page, and the page after it.
-func programOf(t *testing.T, page string) (program, rest string) {
+// programOf returns the first program of a page.
+func programOf(t *testing.T, page string) string {
 	t.Helper()
-	return firstProgram(pageOf(t, page))
-}
-
-func firstProgram(page string) (program, rest string) {
-	_, begun, _ := strings.Cut(page, "```go\n")
-	program, rest, _ = strings.Cut(begun, "```")
-	return program, rest
+	return goBlocks.FindStringSubmatch(pageOf(t, page))[1]
 }
 
 func pageOf(t *testing.T, page string) string {
@@ -77,12 +70,11 @@ func pageOf(t *testing.T, page string) string {
 // ofPage returns the first program of a page, for a database that has the tables of leases.
 func ofPage(t *testing.T, page string) (program string, db *sqlx.DB) {
 	t.Helper()
-	program, _ = programOf(t, page)
 	dsn := testserver.MySQL(t).DSN()
 	db, err := sqlassigner.OpenMySQL(dsn)
 	testkit.Close(t, db, err)
 	storetest.Apply(t, db)
-	return strings.Replace(program, "root@tcp(127.0.0.1:3306)/ids?", dsn+"?", 1), db
+	return strings.Replace(programOf(t, page), "root@tcp(127.0.0.1:3306)/ids?", dsn+"?", 1), db
 }
 
 // printsAnID runs a program, whose output must be an ID, and returns the ID. On SIGTERM the program

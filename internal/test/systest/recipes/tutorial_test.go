@@ -92,7 +92,7 @@ func TestTutorial(t *testing.T) {
 	}
 	root, err := filepath.Abs("../../../..")
 	testkit.Must(t, err)
-	program, _ := firstProgram(page)
+	program := goBlocks.FindStringSubmatch(page)[1]
 	for _, err := range []error{os.Mkdir(shop, 0o700), os.Symlink(root, filepath.Join(folder, "uidring")), os.WriteFile(filepath.Join(shop, "main.go"), []byte(program), 0o600)} {
 		testkit.Must(t, err)
 	}
@@ -122,7 +122,7 @@ func TestTutorial(t *testing.T) {
 
 // The service of the tutorial stores an order in the other databases, too.
 func TestTutorialOnOtherDatabases(t *testing.T) {
-	program, _ := programOf(t, "docs/TUTORIAL.md")
+	program := programOf(t, "docs/TUTORIAL.md")
 	for name, put := range otherDatabases(t) {
 		t.Run(name, func(t *testing.T) {
 			addr := testserver.FreeAddr(t)
