@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/uidring/uidring/internal/check"
+	"github.com/uidring/uidring/internal/httpcall"
 )
 
 // A Config configures a Client.
@@ -48,7 +48,7 @@ func (cfg Config) resolve() (Config, error) {
 	var c check.Checker
 	c.Check(len(cfg.Servers) > 0, "Servers", "is empty", "one URL or more")
 	for i, server := range cfg.Servers { // a URL may have a password, and is not printed
-		c.Check(isServer(server), fmt.Sprintf("Servers[%d]", i), "is not a valid URL", "http:// or https://, a host, and optionally a port and a path")
+		c.Check(httpcall.CheckURL(server) == nil, fmt.Sprintf("Servers[%d]", i), "is not a valid URL", "http:// or https://, a host, and optionally a port and a path")
 	}
 	c.Check(!strings.ContainsFunc(cfg.Token, func(r rune) bool { return r <= ' ' || r > '~' }), "Token", "has white space or characters beyond ASCII", "a token of the servers")
 	c.Check(cfg.Segment == "" || segmentName.MatchString(cfg.Segment), "Segment", fmt.Sprintf("%.64q", cfg.Segment), "1 to 64 letters, digits, dots, underscores and hyphens")
@@ -64,13 +64,6 @@ func (cfg Config) resolve() (Config, error) {
 const largestBatch = 100_000
 
 var segmentName = regexp.MustCompile(`^[0-9A-Za-z._-]{1,64}$`)
-
-// isServer reports whether a text is the URL of a server. A password in it would show in errors.
-func isServer(text string) bool {
-	u, err := url.Parse(text)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
-		u.User == nil && !strings.ContainsAny(text, "?#")
-}
 
 // newTransport returns a transport for HTTP/1.1: a request that times out then closes its
 // connection, while HTTP/2 would use a dead connection again.

@@ -10,12 +10,13 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strings"
 )
 
 // CheckURL returns an error unless the address of a server may be followed by a path.
 func CheckURL(text string) error {
 	if u, err := url.Parse(text); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
-		u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		u.User != nil || strings.ContainsAny(text, "?#") {
 		return fmt.Errorf("URL %q, allowed: http or https with a host, and no user, query or fragment", Redact(text))
 	}
 	return nil
