@@ -133,15 +133,16 @@ type tick struct {
 	label string
 }
 
-// ticks returns the places on a logarithmic scale of nanoseconds. Powers of ten have labels; if
-// there is room, two and five times a power of ten have them too.
+// ticks returns the places on a logarithmic scale of nanoseconds. Powers of ten have labels such as
+// 10 ns, 1 µs and 100 ms; if there is room, two and five times a power of ten have them too.
 func ticks(least, most float64) (all []tick) {
 	roomy := most/least <= 300
 	for power := math.Pow(10, math.Floor(math.Log10(least))); power <= most; power *= 10 {
 		for digit := 1.0; digit < 10; digit++ {
 			t := tick{at: digit * power}
 			if digit == 1 || roomy && (digit == 2 || digit == 5) {
-				t.label = duration(t.at)
+				n, unit := report.Scale(t.at)
+				t.label = strconv.FormatFloat(math.Round(n*1e9)/1e9, 'f', -1, 64) + " " + unit
 			}
 			if t.at >= least && t.at <= most {
 				all = append(all, t)
@@ -149,12 +150,6 @@ func ticks(least, most float64) (all []tick) {
 		}
 	}
 	return all
-}
-
-// duration writes nanoseconds with the unit that fits: 10 ns, 1 µs, 100 ms.
-func duration(ns float64) string {
-	n, unit := report.Scale(ns)
-	return strconv.FormatFloat(math.Round(n*1e9)/1e9, 'f', -1, 64) + " " + unit
 }
 
 // svg writes elements; coordinates are in pixels.
