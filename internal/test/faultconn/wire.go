@@ -145,31 +145,21 @@ func (l *link) pump(from, to net.Conn, d Direction, goes func([]byte) bool) {
 	buffer := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buffer)
-		l.count(d, n)
 		if n > 0 && (!goes(buffer[:n]) || !f.write(buffer[:n])) || err != nil {
 			return
 		}
 	}
 }
 
-// count counts n bytes of a direction.
-func (l *link) count(d Direction, n int) {
-	l.wire.mu.Lock()
-	defer l.wire.mu.Unlock()
-	if n == 0 {
-		return
-	}
-	l.wire.bytes += n
-	if d == Up && !l.asking {
-		l.wire.trips++
-	}
-	l.asking = d == Up
-}
-
-// sent looks for the marker in data from the client, and reports whether to pass the data on.
+// sent counts data from the client, looks for the marker in it, and reports whether to pass it on.
 func (l *link) sent(data []byte) bool {
 	l.wire.mu.Lock()
 	defer l.wire.mu.Unlock()
+	l.wire.bytes += len(data)
+	if !l.asking {
+		l.wire.trips++
+	}
+	l.asking = true
 	c := l.wire.cut
 	if c == nil {
 		return true
@@ -190,9 +180,11 @@ func (l *link) sent(data []byte) bool {
 	return c.after
 }
 
-// answered reports whether to pass an answer of the server on.
-func (l *link) answered([]byte) bool {
+// answered counts data of the server, and reports whether to pass it on.
+func (l *link) answered(data []byte) bool {
 	l.wire.mu.Lock()
+	l.wire.bytes += len(data)
+	l.asking = false
 	c := l.wire.cut
 	held := c != nil && c.link == l
 	l.wire.mu.Unlock()
