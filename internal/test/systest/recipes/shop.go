@@ -1,3 +1,4 @@
+// Package recipes has the programs of docs/RECIPES.md.
 package recipes
 
 import (

@@ -1,2 +1,0 @@
-// Package recipes has the programs of docs/RECIPES.md.
-package recipes
