@@ -18,7 +18,7 @@ const module = "github.com/uidring/uidring"
 // the standard library. Packages at the bottom import no other package of the module; no package
 // imports a store. "uidring" is the root package.
 var mayImport = map[string]string{
-	"uidring": "", "bitsalloc": "", "ringbuffer": "", "schema": "", "client": "uidring internal/check internal/generator",
+	"uidring": "", "bitsalloc": "", "ringbuffer": "", "schema": "", "client": "uidring internal/check internal/generator internal/httpcall",
 	"internal/disk": "", "internal/test/original": "", "internal/check": "uidring", "internal/generator": "", "internal/storecall": "", "internal/httpcall": "", "vmclock": "",
 
 	"assigner/leasestore": "bitsalloc internal/storecall",
