@@ -1,6 +1,7 @@
 package sqlassigner_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,7 +21,6 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/sqlassigner"
-	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testkit"
@@ -151,18 +151,26 @@ func groupIdentity(t *testing.T, g *group) {
 	stores.WantError(t, err, assigner.ErrQuarantined)
 }
 
-// primaryMoves has processes start, renew and stop, or crash, while the primary moves. No two of
-// them may have used the same delta of a worker ID.
+// A usedRange is a range of deltas that a holder of a worker ID may have used.
+type usedRange struct{ worker, first, last int64 }
+
+// primaryMoves has processes start, renew and stop, or crash, while the primary moves.
 func primaryMoves(t *testing.T, g *group) {
-	const processes, moves, deltaBits = 8, 10, 40
-	var used idset.Set
+	const processes, moves = 8, 10
+	var mu sync.Mutex
+	var used []usedRange
 	var starts, renewals, failures atomic.Int64
-	var done atomic.Bool
+	done := make(chan struct{})
 	var wg sync.WaitGroup
 	for range processes {
 		db := g.open(t, "root", "")
 		wg.Go(func() {
-			for !done.Load() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
 				l, err := storetest.TryAssign(t, storetest.Leased(db), 5*time.Second)
 				if err != nil {
 					failures.Add(1)
@@ -184,9 +192,9 @@ func primaryMoves(t *testing.T, g *group) {
 				if released := rand.IntN(3) > 0; !released || l.End(t.Context(), assigner.Ending{Released: true, Used: last}) != nil {
 					last = l.Grant().Last
 				}
-				for delta := l.Grant().First; delta <= last; delta++ {
-					used.Once(t, l.Grant().WorkerID<<deltaBits|delta)
-				}
+				mu.Lock()
+				used = append(used, usedRange{l.Grant().WorkerID, l.Grant().First, last})
+				mu.Unlock()
 			}
 		})
 	}
@@ -195,8 +203,16 @@ func primaryMoves(t *testing.T, g *group) {
 		before := starts.Load()
 		testkit.Until(t, "starts on the next primary", func() bool { return starts.Load() > before+2 })
 	}
-	done.Store(true)
+	close(done)
 	wg.Wait()
+	slices.SortFunc(used, func(a, b usedRange) int {
+		return cmp.Or(cmp.Compare(a.worker, b.worker), cmp.Compare(a.first, b.first))
+	})
+	for i := range used[1:] {
+		if a, b := used[i], used[i+1]; a.worker == b.worker && b.first <= a.last {
+			t.Errorf("worker %d has granted the deltas %d to %d and %d to %d", a.worker, a.first, a.last, b.first, b.last)
+		}
+	}
 	t.Logf("%d starts, %d renewals, %d failures", starts.Load(), renewals.Load(), failures.Load())
 	if starts.Load() < processes || renewals.Load() < processes {
 		t.Errorf("%d starts and %d renewals, want more", starts.Load(), renewals.Load())
