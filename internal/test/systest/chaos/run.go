@@ -45,7 +45,9 @@ func newRun(t testing.TB, server string, flush int) *run {
 	case "mariadb":
 		r.server = testserver.MariaDB(t, "--innodb-flush-log-at-trx-commit="+strconv.Itoa(flush))
 	case "postgres":
-		r.server = testserver.PostgreSQL(t, "-c", "synchronous_commit="+strconv.FormatBool(flush == 1))
+		// A server that starts again forks for all connections that wait for it, dead ones too. It
+		// lets twice as many wait as it serves.
+		r.server = testserver.PostgreSQL(t, "-c", "synchronous_commit="+strconv.FormatBool(flush == 1), "-c", "max_connections=100")
 	default:
 		t.Fatalf("server %q, want mysql, mariadb or postgres", server)
 	}
