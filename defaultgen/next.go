@@ -149,9 +149,7 @@ func (g *Generator) deltaAt(now time.Time, u *unit, grant *keeper.State) (int64,
 	case delta > grant.Last:
 		g.keeper.Extend(delta)
 		return 0, g.keeper.Shortage()
-	//mutate:operator a request a unit earlier is as good
 	case delta >= grant.Half:
-		//mutate:number a request for one delta more is as good
 		g.keeper.Extend(grant.Last + 1) // ahead of need, so that a slow store costs nothing
 	}
 	return delta, nil
