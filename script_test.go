@@ -2,7 +2,6 @@ package uidring_test
 
 import (
 	"encoding/json"
-	"flag"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,10 +9,9 @@ import (
 	"time"
 
 	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
-
-var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
 
 // TestScripts runs the scripts in testdata. Below a command the script has the ID, or the error,
 // whose text has all fields of an InvalidError. A text may be quoted, as in Go.
@@ -24,7 +22,7 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	json `"7"`, field `"7"`      calls UnmarshalJSON, and json.Unmarshal
 //	scan int64 7                 calls Scan with a value of one of the types in columns
 func TestScripts(t *testing.T) {
-	testkit.Scripts(t, *update, func(t *testing.T, paragraph string) string {
+	scripts.Run(t, func(t *testing.T, paragraph string) string {
 		s := script{T: t}
 		return s.Script.Run(paragraph, s.do)
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"reflect"
@@ -16,10 +15,9 @@ import (
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
-
-var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
 
 // TestScripts runs the scripts in testdata. A paragraph is a case on a store of its own: a title
 // behind #, and commands behind >. Below a command the script has its error, the pauses of a claim,
@@ -65,7 +63,7 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 // The last two lines take a worker ID from an assigner without a store, in the default layout, and
 // show the first usable address of a host.
 func TestScripts(t *testing.T) {
-	testkit.Scripts(t, *update, func(t *testing.T, p string) string {
+	scripts.Run(t, func(t *testing.T, p string) string {
 		got := newScript(t, orders[0]).run(p)
 		if reversed := newScript(t, orders[1]).run(p); reversed != got {
 			t.Errorf("with the rows in order\n%s\nand reversed\n%s", got, reversed)

@@ -2,7 +2,6 @@ package client_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"net/http"
 	"slices"
@@ -12,10 +11,9 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/client"
+	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
-
-var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
 
 // TestScripts runs the scripts in testdata, each paragraph in a bubble of synctest. A line behind >
 // is a command, and below it the script has its output:
@@ -31,7 +29,7 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 // NAME=VALUE, and "wait 50ms ;" stands before it. In an answer, + stands for a space. With -update,
 // the test writes the output into the scripts.
 func TestScripts(t *testing.T) {
-	testkit.Scripts(t, *update, func(t *testing.T, paragraph string) (got string) {
+	scripts.Run(t, func(t *testing.T, paragraph string) (got string) {
 		synctest.Test(t, func(t *testing.T) {
 			x := &script{t: t, net: &network{answer: make(answers)}}
 			got = x.Run(paragraph, x.do)

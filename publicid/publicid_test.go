@@ -3,7 +3,6 @@ package publicid_test
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"math"
@@ -11,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/publicid"
 )
@@ -98,13 +98,11 @@ func TestKeysRotate(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
-
 // TestScripts runs the scripts in testdata. new and unmasked make a Masker of a kind and keys, and
 // parse reads a text with it. Below them the script has the ID, or each mistake. No mistake shows a
 // key.
 func TestScripts(t *testing.T) {
-	testkit.Files(t, *update, func(t *testing.T, text string) string {
+	scripts.Files(t, func(t *testing.T, text string) string {
 		var s testkit.Script
 		var m *publicid.Masker
 		return s.Run(text, func(words testkit.Words) {

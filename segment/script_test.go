@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,11 +13,10 @@ import (
 	"time"
 
 	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
 )
-
-var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
 
 // TestScripts runs the scripts in testdata, in fake time. A paragraph is a story of one counter,
 // with ranges of 10 numbers: a title behind #, and commands behind >. Below a command the script
@@ -50,7 +48,7 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	                                        source, or of a NumbersConfig after "check numbers"
 //	beside wait 1m                          runs a command beside the following ones
 func TestScripts(t *testing.T) {
-	testkit.Scripts(t, *update, func(t *testing.T, paragraph string) (first string) {
+	scripts.Run(t, func(t *testing.T, paragraph string) (first string) {
 		for policy := range segment.Reject + 1 {
 			synctest.Test(t, func(t *testing.T) {
 				w := &script{t: t, policy: policy, lanes: make(map[string]*segment.Lane), clocked: strings.Contains(paragraph, "\n> at ")}

@@ -2,7 +2,6 @@ package sqlassigner_test
 
 import (
 	"database/sql"
-	"flag"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,10 +12,9 @@ import (
 
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
-
-var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
 
 // TestScripts runs the script in testdata. Below a command it has fields of a Config, or errors.
 //
@@ -25,7 +23,7 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	config               opens no Config, and a Config without a database
 //	sticky "orders"      calls Assign with this key, quoted as in Go, which must be an error
 func TestScripts(t *testing.T) {
-	testkit.Scripts(t, *update, func(t *testing.T, paragraph string) string {
+	scripts.Run(t, func(t *testing.T, paragraph string) string {
 		var s testkit.Script
 		return s.Run(paragraph, func(words testkit.Words) {
 			switch words[0] {

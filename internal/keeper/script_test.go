@@ -3,7 +3,6 @@ package keeper_test
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"regexp"
@@ -21,10 +20,9 @@ import (
 	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/storecall"
+	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
-
-var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
 
 // TestScripts runs the scripts in testdata, in fake time. A paragraph is a story of one Keeper: a
 // title behind #, and commands behind >. Below a command the script has the calls of the store and
@@ -63,7 +61,7 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 //	                                  layout, epoch or datacenter: of such another domain; fenced: with a fence
 //	end a 100                         ends it after a use of delta 100
 func TestScripts(t *testing.T) {
-	testkit.Scripts(t, *update, func(t *testing.T, paragraph string) (got string) {
+	scripts.Run(t, func(t *testing.T, paragraph string) (got string) {
 		bubble(t, func(t *testing.T, r *rig) {
 			w := newScript(t, r)
 			got = w.Run(paragraph, w.step)

@@ -3,7 +3,6 @@ package gentest
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"math"
@@ -21,10 +20,9 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
-
-var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
 
 // Scripts runs scripts in fake time: the files in testdata of the package under test, and of this
 // package, which has the stories that the packages share. A paragraph is a story of one generator:
@@ -79,7 +77,7 @@ func Scripts(t *testing.T, subject Subject) {
 }
 
 func runScripts(t *testing.T, subject Subject) {
-	testkit.Scripts(t, *update, func(t *testing.T, paragraph string) (first string) {
+	scripts.Run(t, func(t *testing.T, paragraph string) (first string) {
 		for policy := range subject.Policies {
 			synctest.Test(t, func(t *testing.T) {
 				w := newStory(t, &suite{subject, policy})

@@ -3,7 +3,6 @@ package dashboard
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"strings"
 	"syscall"
@@ -13,16 +12,15 @@ import (
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
-
-var update = flag.Bool("update", false, "TestVerdicts writes the verdicts of this code into the script")
 
 // TestVerdicts runs testdata/verdicts.txt. Each line behind > changes a situation that is all
 // right, and below it the script has the verdict, and its section of the run book. With -update,
 // the test writes the verdicts.
 func TestVerdicts(t *testing.T) {
-	testkit.Files(t, *update, func(t *testing.T, text string) string {
+	scripts.Files(t, func(t *testing.T, text string) string {
 		var x testkit.Script
 		return x.Run(text, func(changes testkit.Words) {
 			v := judge(changed(t, changes))

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"crypto/tls"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -18,10 +17,9 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
-
-var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
 
 // TestScripts runs the scripts in testdata, each in a bubble of synctest. A line behind > is a
 // command, and below it the script has its output:
@@ -44,7 +42,7 @@ var update = flag.Bool("update", false, "TestScripts writes the scripts with the
 // shown as its distance from the first one, such as +1, and the stream of the generator as W. The
 // streams of segments are numbered. With -update, the test writes the output into the scripts.
 func TestScripts(t *testing.T) {
-	testkit.Files(t, *update, func(t *testing.T, text string) (got string) {
+	scripts.Files(t, func(t *testing.T, text string) (got string) {
 		synctest.Test(t, func(t *testing.T) {
 			x := script{t: t}
 			got = x.Run(text, x.do)

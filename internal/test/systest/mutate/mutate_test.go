@@ -1,7 +1,6 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,15 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
-
-var update = flag.Bool("update", false, "TestScripts writes the scripts with the answers of this code")
 
 // TestScripts runs the scripts in testdata. declare has a line of code of a package, mutants and
 // swaps have the body of a method, with its mutants or the swaps among them below.
 func TestScripts(t *testing.T) {
-	testkit.Files(t, *update, func(t *testing.T, text string) string {
+	scripts.Files(t, func(t *testing.T, text string) string {
 		var code strings.Builder
 		methods := 0
 		for line := range strings.SplitSeq(text, "\n") {
