@@ -5,16 +5,16 @@
 SHELL := /bin/bash
 MODULES := . $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*/go.mod')))
 
-.PHONY: help test test-newest lint tidy release proxy dist bench report pictures fuzz simulate chaos model arch mutate servers
+.PHONY: help test test-more lint tidy release proxy dist bench report pictures fuzz simulate chaos model arch mutate servers
 
 help: ## this list
 	@awk -F ': ## ' '/^[a-z-]+: ## / {printf "make %-11s  %s\n", $$1, $$2}' Makefile
 
-test: ## all tests of all modules, with the servers they need
+test: ## the tests of all modules, with the servers they need
 	@.ci/test $(filter-out .,$(MODULES))
 
-test-newest: ## the suites of the stores on the servers of Debian's newest suite, unpacked beside the machine's own
-	@.ci/newest
+test-more: ## Kubernetes, more drivers of SQLite, and the stores on the servers of Debian's newest suite, unpacked beside the machine's own
+	@.ci/more
 
 lint: ## vet, gofmt, go fix, go mod tidy, staticcheck, govulncheck, words and links
 	@go run ./internal/test/systest/words

@@ -12,7 +12,7 @@ import (
 	"github.com/uidring/uidring/internal/test/storetest"
 )
 
-// The driver takes a minute to compile, and the driver of mattn has the same name: .ci/test sets
+// The driver takes a minute to compile, and the driver of mattn has the same name: .ci/more sets
 // the tag.
 func TestNcrucesSQLite(t *testing.T) {
 	b := over(sqlite(), func(dsn string) (*sqlx.DB, error) {
