@@ -35,7 +35,8 @@ import (
 // programEnv has the path of the program while tests run.
 const programEnv = "TEST_UIDRING"
 
-// TestMain builds the program once, as it is built for others: static.
+// TestMain builds the program once, as it is built for others: static. It does so without
+// -trimpath, with which everything would be compiled once more.
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "uidring-")
 	if err != nil {
@@ -43,7 +44,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	program := filepath.Join(dir, "uidring")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-buildvcs=false", "-o", program, "github.com/uidring/uidring/cmd/uidring")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-buildvcs=false", "-o", program, "github.com/uidring/uidring/cmd/uidring")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	code := 1
 	if out, err := build.CombinedOutput(); err != nil {

@@ -59,7 +59,11 @@ var result = regexp.MustCompile(`(?m)^--- PASS: (\w+) \(([0-9.]+s)\)`)
 // build builds the tests of a folder, and runs them without a mutant.
 func (s *source) build(ctx context.Context, dir string, race bool) (*suite, error) {
 	u := &suite{dir: dir, program: filepath.Join(s.tmp, fmt.Sprint(filepath.Base(dir), race)), race: race, times: make(map[string]time.Duration)}
-	if out, err := goTool(ctx, "test", "-c", "-vet=off", "-overlay="+s.overlay(), fmt.Sprint("-race=", race), "-o", u.program, "./"+dir).CombinedOutput(); err != nil {
+	compile := goTool(ctx, "test", "-c", "-vet=off", "-overlay="+s.overlay(), fmt.Sprint("-race=", race), "-o", u.program, "./"+dir)
+	if race {
+		compile.Env = append(compile.Env, "CGO_ENABLED=1") // make switches it off
+	}
+	if out, err := compile.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go test -c ./%s with the mutants of %s: %w\n%s", dir, s.dir, err, out)
 	}
 	passed, out, err := u.test(ctx, 0, nil, "-test.v")
