@@ -3,7 +3,6 @@ package assigner
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -20,9 +19,6 @@ const (
 	attempts = 8
 )
 
-// farthest returns the highest fence of a row that this claim may take.
-func (c *claim) farthest() int64 { return c.view.fences.farthest(c.view.from(c.meta.Fence)) }
-
 // free returns the rows to try, the best first: rows that the generator can use at once, the next
 // worker ID that was never given out, and rows that it has to wait for. It returns an error if
 // there are none. While there are new worker IDs, Auto takes only spares, of the first rows. Other
@@ -33,18 +29,17 @@ func (c *claim) free() ([]leasestore.Row, error) {
 		if err != nil {
 			return nil, fmt.Errorf("assigner: list the expired rows: %w", err)
 		}
-		c.listed = rows //mutate:swap usable does not read listed
-		usable, nearest := c.usable(rows)
-		if len(usable) == 0 && len(rows) == n && (c.usedUp() || !c.leaser.newFirst) {
+		c.listed = rows //mutate:swap withheld does not read listed
+		free := slices.DeleteFunc(slices.Clone(rows), c.withheld)
+		if len(rows) == n && (c.usedUp() || !c.leaser.newFirst) && !slices.ContainsFunc(free, c.inReach) {
 			continue
 		}
-		if fence := c.found(leasestore.Row{}); !c.usedUp() && fence > c.farthest() {
-			nearest = min(nearest, fence)
-		} else if !c.usedUp() {
-			usable = append(usable, leasestore.Row{WorkerID: c.meta.NextWorkerID})
+		if !c.usedUp() {
+			free = append(free, leasestore.Row{WorkerID: c.meta.NextWorkerID})
 		}
+		usable := slices.DeleteFunc(slices.Clone(free), func(r leasestore.Row) bool { return !c.inReach(r) })
 		if len(usable) == 0 {
-			return nil, c.none(nearest)
+			return nil, c.none(free)
 		}
 		// In each rank use a random order, so that processes that start at once try different rows.
 		c.leaser.shuffle(len(usable), func(i, j int) { usable[i], usable[j] = usable[j], usable[i] })
@@ -53,22 +48,16 @@ func (c *claim) free() ([]leasestore.Row, error) {
 	}
 }
 
-// usable returns the rows that may be taken, and the lowest fence of the rows whose fence is too
-// far ahead. It leaves out rows that are not counted yet, since the worker ID of such a row would
-// be given out again if the row were deleted.
-func (c *claim) usable(rows []leasestore.Row) (usable []leasestore.Row, nearest int64) {
-	nearest = math.MaxInt64
-	for _, row := range rows {
-		switch {
-		case row.Expires.After(c.view.status.Now), row.WorkerID > min(c.terms.domain.MaxWorkerID(), c.meta.NextWorkerID-1):
-		case !c.usedUp() && c.leaser.newFirst && !spare(row):
-		case c.found(row) > c.farthest():
-			nearest = min(nearest, c.found(row))
-		default:
-			usable = append(usable, row)
-		}
-	}
-	return usable, nearest
+// withheld reports whether a row that was listed is not to be taken. The worker ID of a row that is
+// not counted yet would be given out again if the row were deleted.
+func (c *claim) withheld(row leasestore.Row) bool {
+	return row.Expires.After(c.view.status.Now) || row.WorkerID > min(c.terms.domain.MaxWorkerID(), c.meta.NextWorkerID-1) ||
+		!c.usedUp() && c.leaser.newFirst && !spare(row)
+}
+
+// inReach reports whether the fence of a row is not too far ahead of the clock.
+func (c *claim) inReach(row leasestore.Row) bool {
+	return c.found(row) <= c.view.fences.farthest(c.view.from(c.meta.Fence))
 }
 
 // The ranks of rows, of which the lowest is taken first. Up to rankNew the generator can use the
@@ -109,21 +98,23 @@ func (c *claim) fixed() ([]leasestore.Row, error) {
 	if err != nil {
 		return nil, fmt.Errorf("assigner: read row %d: %w", c.seat.workerID, err)
 	}
-	//mutate:operand a row that was not read has fence 0
-	if err = c.taken(row); err == nil && c.found(row) > c.farthest() {
-		err = c.none(c.found(row))
-	}
 	row.WorkerID = c.seat.workerID
-	return []leasestore.Row{row}, err
+	rows := []leasestore.Row{row}
+	//mutate:operand a row that was not read has fence 0
+	if err = c.taken(row); err == nil && !c.inReach(row) {
+		err = c.none(rows)
+	}
+	return rows, err
 }
 
 // usedUp reports whether all worker IDs of the layout have been given out.
 func (c *claim) usedUp() bool { return c.meta.NextWorkerID > c.terms.domain.MaxWorkerID() }
 
-// none returns the error for a claim that found no worker ID. nearest is the lowest fence of the
-// free ones, all of them too far ahead of the clock, or the largest int64 when none is free.
-func (c *claim) none(nearest int64) error {
-	if nearest < math.MaxInt64 {
+// none returns the error for a claim that found no worker ID that it can take. The fences of the
+// free ones, if there are any, are too far ahead of the clock: the lowest says how long to wait.
+func (c *claim) none(free []leasestore.Row) error {
+	if len(free) > 0 {
+		nearest := c.found(slices.MinFunc(free, func(a, b leasestore.Row) int { return cmp.Compare(c.found(a), c.found(b)) }))
 		after := c.terms.alloc.Time(nearest).Sub(c.terms.alloc.Time(c.view.fences.farthest(c.view.now))) // saturates, unlike a product
 		if nearest <= c.meta.Quarantine {
 			return generator.Passing{Err: fmt.Errorf("%w: for %v more: the store is another server or another copy of its file, now %q, and may have lost commits",
