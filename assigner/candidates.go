@@ -3,6 +3,7 @@ package assigner
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -43,7 +44,7 @@ func (c *claim) free() ([]leasestore.Row, error) {
 		}
 		// In each rank use a random order, so that processes that start at once try different rows.
 		c.leaser.shuffle(len(usable), func(i, j int) { usable[i], usable[j] = usable[j], usable[i] })
-		slices.SortStableFunc(usable, func(a, b leasestore.Row) int { return cmp.Compare(c.rank(a), c.rank(b)) })
+		slices.SortStableFunc(usable, func(a, b leasestore.Row) int { return slices.Compare(c.rank(a), c.rank(b)) })
 		return usable[:min(attempts, len(usable))], nil //mutate:argument the number of rows tried is tuning
 	}
 }
@@ -60,32 +61,22 @@ func (c *claim) inReach(row leasestore.Row) bool {
 	return c.found(row) <= c.view.fences.farthest(c.view.from(c.meta.Fence))
 }
 
-// The ranks of rows, of which the lowest is taken first. Up to rankNew the generator can use the
-// row at once.
-const (
-	rankSpare = -1          // of Auto
-	rankNew   = 1 << 50     // a new worker ID; the windows of a lead are fewer
-	rankWait  = rankNew + 1 // and the units to wait
-)
-
-// rank returns the rank of a row. For a row that can be used at once it is the number of windows
-// that the fence is ahead of the clock, begun windows included: in units, all processes would try
-// the same row.
-func (c *claim) rank(row leasestore.Row) int64 {
-	ahead := max(c.found(row)-c.view.from(c.meta.Fence), 0) //mutate:number a rank is tuning
+// rank returns the rank of a row; the lowest is taken first. It is the time for which the generator
+// has to wait, and then the number of windows that the fence is ahead of the clock, begun windows
+// included: in units, all processes would try the same row. A new worker ID comes after rows with
+// the same wait, and for Auto a spare before all others.
+func (c *claim) rank(row leasestore.Row) []int64 {
+	ahead := max(c.found(row)-c.view.from(c.meta.Fence), 0)
+	wait := max(ahead-c.terms.domain.MaxAhead, 0)
 	switch {
-	case c.leaser.newFirst && row.Version != 0 && spare(row):
-		return rankSpare
-	case c.view.status.Lossy && row.Version != 0: // its fence is past after the quarantine
-		return 0 //mutate:number such rows are below the new ones in any case
-	case ahead > c.terms.domain.MaxAhead && row.Version == 0: // after a row with the same wait
-		return rankWait + ahead + 1
-	case ahead > c.terms.domain.MaxAhead:
-		return rankWait + ahead
 	case row.Version == 0:
-		return rankNew
+		return []int64{wait, math.MaxInt64}
+	case c.leaser.newFirst && spare(row):
+		return nil
+	case c.view.status.Lossy: // its fence is past after the quarantine
+		return []int64{0}
 	}
-	return (ahead + c.view.fences.window - 1) / c.view.fences.window
+	return []int64{wait, (ahead + c.view.fences.window - 1) / c.view.fences.window}
 }
 
 // spare reports whether a row was created for other processes and never claimed: every claim has an
