@@ -164,14 +164,15 @@ func (c *claim) swap(old leasestore.Row) (*lease, error) {
 // lease has no deltas, and is in quarantine.
 func (c *claim) newLease(old leasestore.Row) (l *lease, ttl time.Duration) {
 	fence := c.found(old) //mutate:swap the lease does not depend on the fence
-	l = &lease{leaser: c.leaser, terms: c.terms, seat: c.seat, fence: c.meta.Fence, bound: c.meta.Quarantine, guarantee: GuaranteeFenced, namespace: c.view.status.Namespace,
+	l = &lease{leaser: c.leaser, terms: c.terms, seat: c.seat, fence: c.meta.Fence, bound: c.meta.Quarantine,
 		server: c.view.status.Identity, renewed: c.began, safe: c.terms.exclusive()}
+	l.grant = Grant{WorkerID: old.WorkerID, Guarantee: GuaranteeFenced, Reusable: true, RenewWithin: c.terms.window(), Namespace: c.view.status.Namespace}
 	if c.view.status.Lossy || len(c.view.status.Faults) > 0 {
-		l.guarantee = GuaranteeLossy
+		l.grant.Guarantee = GuaranteeLossy
 	}
 	l.pace = c.view.fences.begin(c.view.from(c.meta.Fence), c.view.now, fence)
 	l.row = leasestore.Row{WorkerID: old.WorkerID, Version: old.Version + 1, Token: cryptorand.Text(), Owner: c.terms.cfg.Owner, Holder: c.leaser.holder, Extra: old.Extra}
-	ttl = 2 * c.terms.window()
+	ttl = 2 * c.terms.window() // twice RenewWithin
 	l.row.Identity = term(c.meta)
 	if c.view.status.Lossy {
 		isolation := c.terms.span(c.view.fences.quarantine())
@@ -182,8 +183,8 @@ func (c *claim) newLease(old leasestore.Row) (l *lease, ttl time.Duration) {
 	} else {
 		l.row.Fence = c.view.fences.forClaim(c.view.from(max(c.meta.Fence, c.meta.Horizon)), fence)
 	}
-	l.first, l.limit = max(fence, c.meta.Horizon)+1, l.row.Fence
-	l.elders, l.row.Oldest, l.row.Former = c.inherit(old, l.first)
+	l.grant.First, l.grant.Last = max(fence, c.meta.Horizon)+1, l.row.Fence
+	l.elders, l.row.Oldest, l.row.Former = c.inherit(old, l.grant.First)
 	return l, ttl
 }
 
@@ -197,18 +198,18 @@ func (c *claim) confirm(l *lease) error {
 	if err != nil {
 		return fmt.Errorf("assigner: read the meta row again: %w", err)
 	}
-	l.first = max(l.first, meta.Horizon+1)
+	l.grant.First = max(l.grant.First, meta.Horizon+1)
 	if c.view, err = c.leaser.look(c.ctx, c.terms); err != nil {
 		return err
 	}
 	//mutate:operator in the last unit of a layout a lease without deltas is as good
-	passed := l.quarantine == nil && l.first > l.limit && l.first <= c.view.fences.end
+	passed := l.quarantine == nil && l.grant.First > l.grant.Last && l.grant.First <= c.view.fences.end
 	if meta.Fence != l.fence || meta.Quarantine != l.bound || meta.Recovering() || c.view.status.Identity != l.server || passed {
 		return errMoved
 	}
 	if l.quarantine != nil {
 		*l.quarantine = quarantine{c.leaser.clock(), c.terms.span(c.view.fences.quarantine()), c.view.status}
-		l.first = max(l.first, c.view.forgotten(l.fence)+1)
+		l.grant.First = max(l.grant.First, c.view.forgotten(l.fence)+1)
 	}
 	return nil
 }

@@ -13,16 +13,14 @@ import (
 // The way of a renewal: package keeper calls Renew, fence.go says how far the fence may rise, and a
 // leasestore.Store swaps the row. A claim takes the same way from claim.go.
 
-// A lease is the holder's side of a row. The limit of its grant is the fence of the row as last
+// A lease is the holder's side of a row. The Last of its grant is the fence of the row as last
 // proved: by an acknowledged swap, or by a read that shows the lease's version and token.
 type lease struct {
 	leaser       *leaser
 	terms        terms
 	seat         *seat // of Fenced
 	fence, bound int64 // Fence and Quarantine of the namespace, when the row was claimed
-	guarantee    Guarantee
-	namespace    string // Status.Namespace at the claim
-	first, limit int64
+	grant        Grant
 	row          leasestore.Row // as last proved
 	pace         pace           // at the last proof
 	server       string         // the server at the last proof
@@ -40,10 +38,7 @@ type lease struct {
 	quarantine *quarantine // nil: it is over, or there was none
 }
 
-func (l *lease) Grant() Grant {
-	return Grant{WorkerID: l.row.WorkerID, First: l.first, Last: l.limit, Guarantee: l.guarantee, Reusable: true,
-		RenewWithin: l.terms.window(), Namespace: l.namespace} // half of the time to live of the row
-}
+func (l *lease) Grant() Grant { return l.grant }
 
 // Renew raises the fence as far as fences allows, and keeps the row from expiring.
 func (l *lease) Renew(ctx context.Context, u Use) (Grant, error) {
@@ -78,7 +73,7 @@ func (l *lease) renew(ctx context.Context, u Use) error {
 	if v, err = l.lookHeld(ctx, held); err != nil { // the server may have moved, or time have passed
 		return err
 	}
-	l.limit = l.row.Fence
+	l.grant.Last = l.row.Fence
 	l.pace, l.server, l.renewed, l.safe = pace, v.status.Identity, began, l.terms.exclusive()
 	return nil
 }
@@ -109,7 +104,7 @@ func (l *lease) lookHeld(ctx context.Context, held int64) (view, error) {
 	if moved { //mutate:true on a lossy store the cap of a grant is as low
 		// A successor on the new server starts above the deltas that its quarantine covers. The
 		// quarantine started after the last renewal of this lease.
-		l.limit = min(l.limit, capped(max(l.terms.alloc.Delta(l.renewed.wall), l.fence), v.fences.ceiling()+1, v.fences.end))
+		l.grant.Last = min(l.grant.Last, capped(max(l.terms.alloc.Delta(l.renewed.wall), l.fence), v.fences.ceiling()+1, v.fences.end))
 	}
 	return v, fmt.Errorf("%w: row %d: the store may have forgotten a claim by another process: the last renewal began %v ago, allowed: less than %v; "+
 		"the server was %q and is %q", ErrWorkerRowLost, l.row.WorkerID, elapsed, l.safe, l.server, v.status.Identity)
@@ -170,7 +165,7 @@ func (l *lease) check(found leasestore.Row) error {
 	case found.Version == 0:
 		return fmt.Errorf("%w: %w: row %d: never delete rows: fences are lost with them", ErrWorkerRowLost, leasestore.ErrRowMissing, l.row.WorkerID)
 	case found.Version == l.row.Version && found.Token == "":
-		l.limit = min(l.limit, found.Fence) // the next holder starts above it
+		l.grant.Last = min(l.grant.Last, found.Fence) // the next holder starts above it
 		return fmt.Errorf("%w: row %d has been released by a copy of this process", ErrWorkerRowLost, l.row.WorkerID)
 	case found.Version == l.row.Version && found.Token != l.row.Token,
 		found.Version < l.row.Version, found.Fence < l.row.Fence:
@@ -208,7 +203,7 @@ func (l *lease) End(ctx context.Context, e Ending) error {
 		free.Token = ""
 		free.Former = l.elders.release(held, l.terms.alloc.Delta(l.terms.alloc.Time(l.terms.domain.Now()).Add(l.terms.domain.KeptFor)))
 		if l.lowers(held.Fence) {
-			free.Fence = released(held.Fence, e.Used, l.first)
+			free.Fence = released(held.Fence, e.Used, l.grant.First)
 		}
 		ok, err := l.leaser.store.Swap(ctx, held, free, -l.terms.cfg.MaxSkew)
 		if held, err = storecall.Swapped(ok, err, held, free, l.load(ctx)); err != nil {

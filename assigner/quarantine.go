@@ -134,13 +134,13 @@ func (c *claim) resume() (*lease, error) {
 		if l.quarantine.remaining(c.view.status, c.leaser.clock()) > 0 { //mutate:number a nanosecond more
 			return nil, c.keep(l, l.remains(c.view.status))
 		}
-		from := max(l.first, c.view.now) //mutate:argument the renewal, or the next one, reaches the clock
+		from := max(l.grant.First, c.view.now) //mutate:argument the renewal, or the next one, reaches the clock
 		switch err := l.renew(c.ctx, Use{Used: from, Want: from}); {
 		case err == nil:
 			if err := c.loadMeta(); err != nil {
 				return nil, c.keep(l, err)
 			}
-			l.first = max(l.first, c.meta.Horizon+1) // the row may have gone uncounted, see leasestore.Horizon
+			l.grant.First = max(l.grant.First, c.meta.Horizon+1) // the row may have gone uncounted, see leasestore.Horizon
 			l.quarantine = nil
 			return l, nil
 		case !errors.Is(err, ErrWorkerRowLost):
