@@ -161,10 +161,10 @@ func (c *claim) swap(old leasestore.Row) (*lease, error) {
 }
 
 // newLease returns the lease for a claim of a row, and the row's time to live. On a lossy store the
-// lease has no deltas, and is in quarantine.
+// lease has no deltas, and the row lives as long as the quarantine in addition.
 func (c *claim) newLease(old leasestore.Row) (l *lease, ttl time.Duration) {
 	fence := c.found(old) //mutate:swap the lease does not depend on the fence
-	l = &lease{leaser: c.leaser, terms: c.terms, seat: c.seat, fence: c.meta.Fence, bound: c.meta.Quarantine,
+	l = &lease{leaser: c.leaser, terms: c.terms, seat: c.seat, fence: c.meta.Fence,
 		server: c.view.status.Identity, renewed: c.began, safe: c.terms.exclusive()}
 	l.grant = Grant{WorkerID: old.WorkerID, Guarantee: GuaranteeFenced, Reusable: true, RenewWithin: c.terms.window(), Namespace: c.view.status.Namespace}
 	if c.view.status.Lossy || len(c.view.status.Faults) > 0 {
@@ -174,14 +174,12 @@ func (c *claim) newLease(old leasestore.Row) (l *lease, ttl time.Duration) {
 	l.row = leasestore.Row{WorkerID: old.WorkerID, Version: old.Version + 1, Token: cryptorand.Text(), Owner: c.terms.cfg.Owner, Holder: c.leaser.holder, Extra: old.Extra}
 	ttl = 2 * c.terms.window() // twice RenewWithin
 	l.row.Identity = term(c.meta)
+	l.row.Fence = c.view.fences.forClaim(c.view.from(max(c.meta.Fence, c.meta.Horizon)), fence)
 	if c.view.status.Lossy {
 		isolation := c.terms.span(c.view.fences.quarantine())
 		ttl += isolation
 		l.safe += isolation
-		l.quarantine = &quarantine{}
 		l.row.Fence = fence
-	} else {
-		l.row.Fence = c.view.fences.forClaim(c.view.from(max(c.meta.Fence, c.meta.Horizon)), fence)
 	}
 	l.grant.First, l.grant.Last = max(fence, c.meta.Horizon)+1, l.row.Fence
 	l.elders, l.row.Oldest, l.row.Former = c.inherit(old, l.grant.First)
@@ -192,7 +190,7 @@ var errMoved = errors.New("assigner: the store has changed during a claim")
 
 // confirm returns errMoved when the store has moved to another server, which may lack commits, when
 // a recovery has begun or another bound was stored during the claim, or when the horizon has passed
-// its deltas: Assign then begins again. The quarantine of the lease, if any, starts here.
+// its deltas: Assign then begins again. The quarantine of a lease of a lossy store starts here.
 func (c *claim) confirm(l *lease) error {
 	meta, err := c.leaser.store.LoadMeta(c.ctx)
 	if err != nil {
@@ -203,12 +201,12 @@ func (c *claim) confirm(l *lease) error {
 		return err
 	}
 	//mutate:operator in the last unit of a layout a lease without deltas is as good
-	passed := l.quarantine == nil && l.grant.First > l.grant.Last && l.grant.First <= c.view.fences.end
-	if meta.Fence != l.fence || meta.Quarantine != l.bound || meta.Recovering() || c.view.status.Identity != l.server || passed {
+	passed := !c.view.status.Lossy && l.grant.First > l.grant.Last && l.grant.First <= c.view.fences.end
+	if meta.Fence != l.fence || term(meta) != l.row.Identity || meta.Recovering() || c.view.status.Identity != l.server || passed {
 		return errMoved
 	}
-	if l.quarantine != nil {
-		*l.quarantine = quarantine{c.leaser.clock(), c.terms.span(c.view.fences.quarantine()), c.view.status}
+	if c.view.status.Lossy {
+		l.quarantine = &quarantine{c.leaser.clock(), c.terms.span(c.view.fences.quarantine()), c.view.status}
 		l.grant.First = max(l.grant.First, c.view.forgotten(l.fence)+1)
 	}
 	return nil

@@ -16,16 +16,16 @@ import (
 // A lease is the holder's side of a row. The Last of its grant is the fence of the row as last
 // proved: by an acknowledged swap, or by a read that shows the lease's version and token.
 type lease struct {
-	leaser       *leaser
-	terms        terms
-	seat         *seat // of Fenced
-	fence, bound int64 // Fence and Quarantine of the namespace, when the row was claimed
-	grant        Grant
-	row          leasestore.Row // as last proved
-	pace         pace           // at the last proof
-	server       string         // the server at the last proof
-	elders       elders
-	ended        bool
+	leaser *leaser
+	terms  terms
+	seat   *seat // of Fenced
+	fence  int64 // Fence of the namespace, when the row was claimed
+	grant  Grant
+	row    leasestore.Row // as last proved
+	pace   pace           // at the last proof
+	server string         // the server at the last proof
+	elders elders
+	ended  bool
 
 	// For the time safe after renewed, the row cannot have another holder. renewed is the start of
 	// the call that proved the row last.
