@@ -42,40 +42,35 @@ func (l *lease) Grant() Grant { return l.grant }
 
 // Renew raises the fence as far as fences allows, and keeps the row from expiring.
 func (l *lease) Renew(ctx context.Context, u Use) (Grant, error) {
+	if l.ended {
+		return l.grant, fmt.Errorf("%w: row %d: the lease has ended", ErrWorkerRowLost, l.row.WorkerID)
+	}
 	ctx, end := storecall.Operation(ctx)
 	defer end()
-	err := l.renew(ctx, u)
-	return l.Grant(), err
-}
-
-func (l *lease) renew(ctx context.Context, u Use) error {
-	if l.ended {
-		return fmt.Errorf("%w: row %d: the lease has ended", ErrWorkerRowLost, l.row.WorkerID)
-	}
 	began, at := l.leaser.clock(), l.terms.domain.Now() // when u.Used was read
 	held := l.row.Fence
 	v, err := l.lookHeld(ctx, held)
 	if err != nil {
-		return err
+		return l.grant, err
 	}
 	pace := v.fences.follow(l.pace, u.Used, at)
 	next := l.row
 	if v.status.Identity != l.server { // a row that matches has lost no commit
 		if next.Identity, err = l.recognise(ctx, v); err != nil {
-			return err
+			return l.grant, err
 		}
 	}
 	next.Oldest, next.Former = l.elders.renew(l.row, v.passed, u.Oldest, began.mono)
 	next.Fence = v.fences.forRenewal(v.from(l.fence), l.row.Fence, u.Used, u.Want, pace)
 	if err := l.raise(ctx, next); err != nil {
-		return err
+		return l.grant, err
 	}
 	if v, err = l.lookHeld(ctx, held); err != nil { // the server may have moved, or time have passed
-		return err
+		return l.grant, err
 	}
 	l.grant.Last = l.row.Fence
 	l.pace, l.server, l.renewed, l.safe = pace, v.status.Identity, began, l.terms.exclusive()
-	return nil
+	return l.grant, nil
 }
 
 // look reads the status of the store and this host's clock.

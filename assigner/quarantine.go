@@ -135,7 +135,7 @@ func (c *claim) resume() (*lease, error) {
 			return nil, c.keep(l, l.remains(c.view.status))
 		}
 		from := max(l.grant.First, c.view.now) //mutate:argument the renewal, or the next one, reaches the clock
-		switch err := l.renew(c.ctx, Use{Used: from, Want: from}); {
+		switch _, err := l.Renew(c.ctx, Use{Used: from, Want: from}); {
 		case err == nil:
 			if err := c.loadMeta(); err != nil {
 				return nil, c.keep(l, err)
