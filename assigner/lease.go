@@ -86,32 +86,30 @@ func (a *leaser) look(ctx context.Context, t terms) (view, error) {
 // store may have forgotten that process: on another server, and on a lossy store. It uses both
 // clocks of this host, and not the server's clock: a new server's clock may be slow. A second
 // process of the same owner takes a row at once, so a Fenced lease ends whenever the server
-// changes. held is the fence before the renewal.
+// changes.
+//
+// held is the fence before the renewal. If it is so far in the past that Horizon may have taken the
+// holder for gone, and passed its row, the lease ends as well. The holder has used up its grant
+// long ago.
 func (l *lease) lookHeld(ctx context.Context, held int64) (view, error) {
 	v, err := l.leaser.look(ctx, l.terms)
 	if err != nil {
 		return v, err
 	}
 	moved, elapsed := v.status.Identity != l.server, l.leaser.clock().longest(l.renewed)
-	if !v.status.Lossy && !moved || elapsed < l.safe && (v.status.Lossy || l.leaser.source == nil) {
-		return v, l.notLate(v, held)
+	switch alone := elapsed < l.safe && (v.status.Lossy || l.leaser.source == nil); {
+	case (v.status.Lossy || moved) && !alone:
+		if moved { //mutate:true on a lossy store the cap of a grant is as low
+			// A successor on the new server starts above the deltas that its quarantine covers. The
+			// quarantine started after the last renewal of this lease.
+			l.grant.Last = min(l.grant.Last, capped(max(l.terms.alloc.Delta(l.renewed.wall), l.fence), v.fences.ceiling()+1, v.fences.end))
+		}
+		return v, fmt.Errorf("%w: row %d: the store may have forgotten a claim by another process: the last renewal began %v ago, allowed: less than %v; "+
+			"the server was %q and is %q", ErrWorkerRowLost, l.row.WorkerID, elapsed, l.safe, l.server, v.status.Identity)
+	case l.quarantine == nil && held < v.passed:
+		return v, fmt.Errorf("%w: row %d: the renewal comes too late: the fence %d has been past for more than %v", ErrWorkerRowLost, l.row.WorkerID, held, storecall.ClockBound)
 	}
-	if moved { //mutate:true on a lossy store the cap of a grant is as low
-		// A successor on the new server starts above the deltas that its quarantine covers. The
-		// quarantine started after the last renewal of this lease.
-		l.grant.Last = min(l.grant.Last, capped(max(l.terms.alloc.Delta(l.renewed.wall), l.fence), v.fences.ceiling()+1, v.fences.end))
-	}
-	return v, fmt.Errorf("%w: row %d: the store may have forgotten a claim by another process: the last renewal began %v ago, allowed: less than %v; "+
-		"the server was %q and is %q", ErrWorkerRowLost, l.row.WorkerID, elapsed, l.safe, l.server, v.status.Identity)
-}
-
-// notLate returns an error if the fence is so far in the past that Horizon may have taken the
-// holder for gone, and passed its row. The holder has used up its grant long ago.
-func (l *lease) notLate(v view, fence int64) error {
-	if l.quarantine != nil || fence >= v.passed {
-		return nil
-	}
-	return fmt.Errorf("%w: row %d: the renewal comes too late: the fence %d has been past for more than %v", ErrWorkerRowLost, l.row.WorkerID, fence, storecall.ClockBound)
+	return v, nil
 }
 
 // raise swaps the row for next. It swaps again if an earlier swap has taken effect late, also when
