@@ -182,7 +182,8 @@ func (c *claim) newLease(old leasestore.Row) (l *lease, ttl time.Duration) {
 		l.row.Fence = fence
 	}
 	l.grant.First, l.grant.Last = max(fence, c.meta.Horizon)+1, l.row.Fence
-	l.elders, l.row.Oldest, l.row.Former = c.inherit(old, l.grant.First)
+	l.elders = c.inherit(old)
+	l.row.Oldest, l.row.Former = l.elders.words(old, c.view.passed, l.grant.First)
 	return l, ttl
 }
 

@@ -32,29 +32,25 @@ type reading struct {
 	oldest int64
 }
 
-// inherit returns Oldest and Former for a claim of the row old, whose grant begins at first.
-func (c *claim) inherit(old leasestore.Row, first int64) (e elders, oldest, former int64) {
-	e.kept = c.terms.domain.KeptFor
+// inherit returns the elders for a claim of the row old.
+func (c *claim) inherit(old leasestore.Row) elders {
+	e := elders{kept: c.terms.domain.KeptFor}
 	if !old.Free() || old.Token == "" && old.Former != 0 { // or it was recovered: Former covers all
 		e.taken = capped(old.Fence, c.terms.units(e.kept), c.view.fences.end)
 	}
-	oldest, former = e.former(old, c.view.passed)
-	if former == 0 {
-		oldest = first
-	}
-	return e, oldest, former
+	return e
 }
 
-// former returns Oldest and Former for a row whose words are old, or former 0 if all earlier
-// holders are past.
-func (e *elders) former(old leasestore.Row, passed int64) (oldest, former int64) {
+// words returns Oldest and Former for a swap of row. own is the oldest delta of the holder, from
+// which the IDs begin when all earlier holders are past.
+func (e *elders) words(row leasestore.Row, passed, own int64) (oldest, former int64) {
 	switch {
-	case old.Former >= passed:
-		return old.Oldest, old.Former
+	case row.Former >= passed:
+		return row.Oldest, row.Former
 	case e.taken >= passed:
-		return max(old.Oldest, old.Former+1), e.taken
+		return max(row.Oldest, row.Former+1), e.taken
 	}
-	return old.Oldest, 0
+	return own, 0
 }
 
 // renew returns Oldest and Former for a renewal of the row held, whose holder issues no ID below
@@ -64,18 +60,5 @@ func (e *elders) renew(held leasestore.Row, passed, oldest int64, now time.Time)
 	for len(e.readings) > 0 && now.Sub(e.readings[0].at) >= e.kept {
 		e.settled, e.readings = e.readings[0].oldest, e.readings[1:]
 	}
-	oldest, former := e.former(held, passed)
-	if former == 0 {
-		oldest = max(oldest, e.settled)
-	}
-	return oldest, former
-}
-
-// release returns Former for the release of the row held, whose IDs callers may keep up to the time
-// of the delta until.
-func (e *elders) release(held leasestore.Row, until int64) int64 {
-	if e.kept == 0 {
-		return held.Former
-	}
-	return max(held.Former, e.taken, until)
+	return e.words(held, passed, max(held.Oldest, e.settled))
 }

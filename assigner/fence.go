@@ -175,7 +175,7 @@ func (t terms) view(s leasestore.Status, now int64) (view, error) {
 		return view{}, fmt.Errorf("%w: it is %s on this host, and %s in the store or at its last write, allowed: a difference of %v; correct the clock "+
 			"that is wrong, here or on the host that wrote", leasestore.ErrClockSkew, stamp(here), stamp(last), t.cfg.MaxSkew)
 	}
-	return view{s, t.fences(s), now, t.alloc.Delta(s.Now), t.alloc.Delta(s.Now.Add(-storecall.ClockBound))}, nil
+	return view{s, t.fences(s), now, t.alloc.Delta(s.Now), max(t.alloc.Delta(s.Now.Add(-storecall.ClockBound)), 1)}, nil
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

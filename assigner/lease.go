@@ -194,7 +194,9 @@ func (l *lease) End(ctx context.Context, e Ending) error {
 	for held.Token == l.row.Token { // again if a renewal takes effect late
 		free := held
 		free.Token = ""
-		free.Former = l.elders.release(held, l.terms.alloc.Delta(l.terms.alloc.Time(l.terms.domain.Now()).Add(l.terms.domain.KeptFor)))
+		if kept := l.elders.kept; kept > 0 { // by callers
+			free.Former = max(held.Former, l.elders.taken, l.terms.alloc.Delta(l.terms.alloc.Time(l.terms.domain.Now()).Add(kept)))
+		}
 		if l.lowers(held.Fence) {
 			free.Fence = released(held.Fence, e.Used, l.grant.First)
 		}
