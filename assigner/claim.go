@@ -176,7 +176,7 @@ func (c *claim) newLease(old leasestore.Row) (l *lease, ttl time.Duration) {
 	l.row.Identity = term(c.meta)
 	l.row.Fence = c.view.fences.forClaim(c.view.from(max(c.meta.Fence, c.meta.Horizon)), fence)
 	if c.view.status.Lossy {
-		isolation := c.terms.span(c.view.fences.quarantine())
+		isolation := c.terms.span(c.view.fences.quarantine)
 		ttl += isolation
 		l.safe += isolation
 		l.row.Fence = fence
@@ -207,7 +207,7 @@ func (c *claim) confirm(l *lease) error {
 		return errMoved
 	}
 	if c.view.status.Lossy {
-		l.quarantine = &quarantine{c.leaser.clock(), c.terms.span(c.view.fences.quarantine()), c.view.status}
+		l.quarantine = &quarantine{c.leaser.clock(), c.terms.span(c.view.fences.quarantine), c.view.status}
 		l.grant.First = max(l.grant.First, c.view.forgotten(l.fence)+1)
 	}
 	return nil

@@ -45,7 +45,8 @@ type fences struct {
 	skew    int64 // MaxSkew
 	end     int64 // the last delta of the layout
 	last    int64 // the highest fence of any swap: end, or a window above a lossy store's clock
-	lossy   bool
+
+	quarantine int64 // how far above the present the deltas may lie that a store has forgotten
 }
 
 // capped returns delta + n, but at most last.
@@ -63,14 +64,6 @@ func (f fences) most(from, used int64) int64 {
 		return f.last
 	}
 	return capped(from, f.ceiling(), f.last)
-}
-
-// quarantine returns how far above the present the deltas may lie that a store has forgotten.
-func (f fences) quarantine() int64 {
-	if f.lossy {
-		return f.window + f.skew
-	}
-	return f.ceiling() + 1 + 2*f.skew
 }
 
 // forClaim returns the fence of a claim of a row with the fence found.
@@ -140,7 +133,7 @@ func (t terms) span(n int64) time.Duration { return time.Duration(n) * t.domain.
 // quarantine to keep short.
 func (t terms) fences(s leasestore.Status) fences {
 	window := t.units(t.window())
-	f := fences{window: window, step: min(max(t.units(time.Second), 1), window), end: t.alloc.MaxDelta(), lossy: s.Lossy,
+	f := fences{window: window, step: min(max(t.units(time.Second), 1), window), end: t.alloc.MaxDelta(),
 		skew: t.units(t.cfg.MaxSkew + t.domain.Layout.Unit - 1)}
 	f.reserve = max(window/2, 2*f.step)
 	f.lead = t.units(cmp.Or(t.cfg.MaxLead, 24*time.Hour))
@@ -148,8 +141,10 @@ func (t terms) fences(s leasestore.Status) fences {
 		f.lead = 2*window + f.reserve
 	}
 	f.last = f.end
+	f.quarantine = f.ceiling() + 1 + 2*f.skew
 	if s.Lossy { // so that grants that it has forgotten lie in the past when the next holder leaves quarantine
-		f.last = min(f.last, t.alloc.Delta(s.Now)+window)
+		f.last = min(f.end, t.alloc.Delta(s.Now)+window)
+		f.quarantine = window + f.skew
 	}
 	return f
 }
@@ -186,5 +181,5 @@ func (v view) from(fence int64) int64 { return max(v.now, fence) }
 // forgotten returns the highest delta that a store may have forgotten when a quarantine begins.
 // fence is the namespace's.
 func (v view) forgotten(fence int64) int64 {
-	return capped(max(v.store, fence), v.fences.quarantine(), v.fences.end)
+	return capped(max(v.store, fence), v.fences.quarantine, v.fences.end)
 }

@@ -8,7 +8,7 @@ var limits = fences{window: 120, step: 1, lead: 300, reserve: 60, skew: 60, end:
 func TestFences(t *testing.T) {
 	short, lossy := limits, limits
 	short.end, short.last = 1100, 1100
-	lossy.lossy, lossy.last = true, 1100
+	lossy.last = 1100
 	calm := pace{need: 1}
 	for name, tt := range map[string]struct{ got, want int64 }{
 		"claim of a fence in the past":          {limits.forClaim(1000, 900), 1120},
@@ -32,8 +32,6 @@ func TestFences(t *testing.T) {
 		"release":                               {released(1120, 1050, 1001), 1050},
 		"release of nothing":                    {released(1120, 0, 1001), 1000},
 		"release of more than the fence":        {released(1120, 2000, 1001), 1120},
-		"quarantine":                            {limits.quarantine(), 481},
-		"quarantine on a lossy store":           {lossy.quarantine(), 180},
 		"cap with a short lead":                 {fences{window: 120, lead: 1, reserve: 60}.ceiling(), 300},
 		"farthest fence at the end of a layout": {short.farthest(1000), 1100},
 	} {

@@ -325,7 +325,7 @@ func (c command) test() bool {
 		alloc, err := bitsalloc.New(d.Layout, d.Epoch)
 		testkit.Must(c.T, err)
 		f := terms{c.assigners[c.Arg(1)].cfg, d, alloc}.fences(c.status)
-		c.Print("  step %d, lead %d, ceiling %d, quarantine %d", f.step, f.lead, f.ceiling(), f.quarantine())
+		c.Print("  step %d, lead %d, ceiling %d, quarantine %d", f.step, f.lead, f.ceiling(), f.quarantine)
 	case "lists":
 		c.Print("  %d", c.reads["list"])
 	default:
