@@ -15,8 +15,3 @@ func hostClock() instant {
 func (i instant) longest(since instant) time.Duration {
 	return max(i.mono.Sub(since.mono), i.wall.Sub(since.wall))
 }
-
-// shortest returns the time since an earlier instant by the clock that shows less.
-func (i instant) shortest(since instant) time.Duration {
-	return min(i.mono.Sub(since.mono), i.wall.Sub(since.wall))
-}

@@ -90,7 +90,7 @@ type quarantine struct {
 
 // remaining returns 0 or less when the quarantine is over.
 func (q *quarantine) remaining(status leasestore.Status, now instant) time.Duration {
-	return q.lasts - min(status.Now.Sub(q.status.Now), now.shortest(q.began))
+	return q.lasts - min(status.Now.Sub(q.status.Now), now.mono.Sub(q.began.mono), now.wall.Sub(q.began.wall))
 }
 
 func (l *lease) remains(status leasestore.Status) error {
