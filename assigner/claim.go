@@ -49,10 +49,7 @@ func (c *claim) run() (l *lease, err error) {
 	if err := c.recognise(); err != nil {
 		return nil, err
 	}
-	if l, err := c.resume(); !errors.Is(err, errNoneKept) {
-		return l, err
-	}
-	return c.compete()
+	return c.resume()
 }
 
 // errRaced: another process has changed the row first.

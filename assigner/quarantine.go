@@ -124,11 +124,8 @@ func (c *claim) pick() *lease {
 	return l
 }
 
-// errNoneKept: no lease is kept for a claim.
-var errNoneKept = errors.New("assigner: no lease is kept")
-
-// resume returns a kept lease if its quarantine is over, an error with the remaining time, or
-// errNoneKept.
+// resume returns a kept lease if its quarantine is over, or an error with the remaining time. If no
+// lease is kept, it takes a row.
 func (c *claim) resume() (*lease, error) {
 	for l := c.pick(); l != nil; l = c.pick() {
 		if l.quarantine.remaining(c.view.status, c.leaser.clock()) > 0 { //mutate:number a nanosecond more
@@ -148,5 +145,5 @@ func (c *claim) resume() (*lease, error) {
 		}
 		// It has expired meanwhile, and another process has the row.
 	}
-	return nil, errNoneKept
+	return c.compete()
 }
