@@ -110,10 +110,7 @@ func (c *claim) take(old leasestore.Row) (*lease, error) {
 	l, err := c.swap(old)
 	switch {
 	case fresh && errors.Is(err, errRaced):
-		if err := c.lose(old.WorkerID); err != nil {
-			return nil, err
-		}
-		return nil, errRaced
+		return nil, c.lose(old.WorkerID)
 	case err != nil:
 		return nil, err
 	case fresh:

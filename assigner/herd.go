@@ -1,6 +1,7 @@
 package assigner
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
@@ -23,18 +24,18 @@ const spares = 128
 // before it counts them for their creator, which may have ended.
 const patience = 4
 
-// lose records that another process has created the row of a new worker ID. The creator counts it,
-// unless it has ended or is a Fenced assigner. Then lose counts it, with the free rows behind it,
-// which the creator may have left.
+// lose records that another process has created the row of a new worker ID, and returns errRaced.
+// The creator counts it, unless it has ended or is a Fenced assigner. Then lose counts it, with the
+// free rows behind it, which the creator may have left.
 func (c *claim) lose(number int64) error {
 	if c.stuck++; c.stuck < patience {
-		return nil
+		return errRaced
 	}
 	next := number + 1
 	for slices.ContainsFunc(c.listed, func(r leasestore.Row) bool { return r.WorkerID == next }) {
 		next++
 	}
-	return c.count(next)
+	return cmp.Or(c.count(next), errRaced)
 }
 
 // createSpares creates free rows in one operation, from the worker ID first up, if the claim has
