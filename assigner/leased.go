@@ -180,7 +180,7 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 	ctx, end := storecall.Operation(ctx)
 	defer end()
 	for {
-		c := &claim{leaser: a, terms: terms{a.cfg, d, alloc}, ctx: ctx}
+		c := &claim{leaser: a, terms: terms{a.cfg, d, alloc}, ctx: ctx, seat: &seat{}}
 		l, err := c.run()
 		if err == nil {
 			return l, nil

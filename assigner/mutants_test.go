@@ -193,7 +193,7 @@ func closeCopy(w *simWorld, invalidate bool) {
 	}
 	copied := *original
 	copied.tried = slices.Clone(original.tried)
-	copied.terms.domain, copied.seat = to.domain, nil
+	copied.terms.domain, copied.seat = to.domain, &seat{}
 	copied.leaser = &leaser{store: w.store.current(), clock: from.assigner.(*leaser).clock}
 	err := copied.End(context.Background(), Ending{Released: !invalidate, Used: from.issued})
 	w.log("a copy of holder %d is closed: %v", from.id, err)
@@ -311,7 +311,7 @@ func cloneHolder(w *simWorld, invalidate bool) {
 		return
 	}
 	copied := *original
-	copied.terms.domain, copied.seat = to.domain, nil
+	copied.terms.domain, copied.seat = to.domain, &seat{}
 	copied.leaser = &leaser{store: simLink{w.store, to}, clock: to.assigner.(*leaser).clock}
 	to.start(&copied, from)
 }

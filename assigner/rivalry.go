@@ -39,19 +39,16 @@ func (c *claim) taken(row leasestore.Row) error {
 // first in turns.
 var fencedHere sync.Map
 
-// A seat is the worker ID that a Fenced assigner has reserved for a claim and its lease.
+// A seat is the worker ID that a Fenced assigner has reserved for a claim and its lease. The seat
+// of another assigner is empty.
 type seat struct {
 	namespace string // Meta.Namespace
 	workerID  int64
 	owner     string
 }
 
-// leave frees the seat. The seat of another assigner than Fenced is nil.
-func (s *seat) leave() {
-	if s != nil {
-		fencedHere.CompareAndDelete(*s, s)
-	}
-}
+// leave frees the seat.
+func (s *seat) leave() { fencedHere.CompareAndDelete(*s, s) }
 
 // reserve asks the source of Fenced for the worker ID, and takes a seat in fencedHere. It
 // returns an error when a generator of this process has it for the same owner.
@@ -72,7 +69,7 @@ func (c *claim) reserve() error {
 	case g.WorkerID < first || g.WorkerID > last:
 		return fmt.Errorf("%w: %d from the source of Fenced, allowed with FirstWorkerID %d: %d to %d", ErrWorkerOutOfRange, g.WorkerID, first, first, last)
 	}
-	c.seat = &seat{c.meta.Namespace, g.WorkerID, c.terms.cfg.Owner}
+	*c.seat = seat{c.meta.Namespace, g.WorkerID, c.terms.cfg.Owner}
 	if c.terms.domain.Registered {
 		if _, taken := fencedHere.LoadOrStore(*c.seat, c.seat); taken {
 			return fmt.Errorf("%w: a generator of this process holds row %d for owner %q; share it, or close it first", ErrWorkerInUse, g.WorkerID, c.terms.cfg.Owner)
