@@ -1,6 +1,7 @@
 package assigner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -158,10 +159,7 @@ var guarantees = map[Guarantee]string{
 
 // String returns the name in lower case, such as "derived".
 func (g Guarantee) String() string {
-	if name, ok := guarantees[g]; ok {
-		return name
-	}
-	return fmt.Sprintf("guarantee(%d)", int(g))
+	return cmp.Or(guarantees[g], fmt.Sprintf("guarantee(%d)", int(g)))
 }
 
 // Errors that assigners and generators return. Each is wrapped in a text that names the worker ID,
