@@ -187,11 +187,11 @@ func (s *memStore) CreateFree(ctx context.Context, rows []leasestore.Row, ttl ti
 }
 
 func (s *memStore) Namespaces(context.Context) (map[string]leasestore.Meta, error) {
-	if s.others == nil {
+	if s.others == nil && s.status.Namespace != "" {
 		return nil, errLostAnswer
 	}
-	all := maps.Clone(s.others)
-	all[s.status.Namespace] = s.meta
+	all := map[string]leasestore.Meta{s.status.Namespace: s.meta}
+	maps.Copy(all, s.others)
 	return all, nil
 }
 

@@ -62,12 +62,10 @@ func (c *claim) swapMeta(next leasestore.Meta) (bool, error) {
 }
 
 // warnOfOthers logs a warning when the namespace has been created beside others with the same
-// layout, epoch and datacenter ID: they produce equal IDs.
+// layout, epoch and datacenter ID: they produce equal IDs. A store of a single namespace returns no
+// other.
 func (c *claim) warnOfOthers() {
 	own := c.view.status.Namespace
-	if own == "" { // the store has a single namespace
-		return
-	}
 	others, err := c.leaser.store.Namespaces(c.ctx)
 	if err != nil { // a user may have no right to read other namespaces
 		c.terms.cfg.Logger.Warn("assigner: the other namespaces of the store cannot be read", "namespace", own, "error", err)
