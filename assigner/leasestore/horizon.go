@@ -44,15 +44,8 @@ import (
 // Horizon returns an error for a lossy store, for a namespace that was never used, while a recovery
 // is not finished, and [ErrClockSkew] when the store's clock is more than a minute ahead of this
 // host's.
-func Horizon(ctx context.Context, store Store) (int64, error) {
-	id, err := horizon(ctx, store)
-	if err != nil {
-		return 0, fmt.Errorf("leasestore: Horizon: %w", err)
-	}
-	return id, nil
-}
-
-func horizon(ctx context.Context, store Store) (int64, error) {
+func Horizon(ctx context.Context, store Store) (id int64, err error) {
+	defer named("Horizon", &err)
 	o, err := begin(ctx, store)
 	if err != nil {
 		return 0, err

@@ -22,6 +22,13 @@ type operation struct {
 
 var errNoStore = errors.New("store nil, allowed: a Store")
 
+// named puts the name of an exported func before its error.
+func named(operation string, err *error) {
+	if *err != nil {
+		*err = fmt.Errorf("leasestore: %s: %w", operation, *err)
+	}
+}
+
 // begin reads the status and the meta row. A lossy store may forget changes to both.
 func begin(ctx context.Context, store Store) (*operation, error) {
 	if store == nil {

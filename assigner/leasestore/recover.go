@@ -47,25 +47,19 @@ type Recovery struct {
 // After an error, call Recover again: it goes on where it stopped, with the lead of the first call,
 // and adds it only once. With a larger lead it begins anew. Assign on the namespace returns an
 // error until Recover has returned nil.
-func Recover(ctx context.Context, store Store, r Recovery) error {
-	if err := recoverBy(ctx, store, r.Lead); err != nil {
-		return fmt.Errorf("leasestore: Recover: %w", err)
-	}
-	return nil
-}
-
-func recoverBy(ctx context.Context, store Store, lead time.Duration) error {
-	if lead < 0 {
-		return fmt.Errorf("field Lead %v, allowed: 0 or more", lead)
+func Recover(ctx context.Context, store Store, r Recovery) (err error) {
+	defer named("Recover", &err)
+	if r.Lead < 0 {
+		return fmt.Errorf("field Lead %v, allowed: 0 or more", r.Lead)
 	}
 	o, err := begin(ctx, store)
 	if err != nil {
 		return err
 	}
 	unit := o.meta.Layout.Unit
-	o.lead = int64(lead/unit) + min(int64(lead%unit), 1)
+	o.lead = int64(r.Lead/unit) + min(int64(r.Lead%unit), 1)
 	if o.lead >= o.alloc.MaxDelta()-o.alloc.Delta(o.status.Now) {
-		return fmt.Errorf("field Lead %v, allowed: less; the layout ends at %s, and no worker ID would have a delta left", lead, o.alloc.Expires().UTC().Format(time.RFC3339))
+		return fmt.Errorf("field Lead %v, allowed: less; the layout ends at %s, and no worker ID would have a delta left", r.Lead, o.alloc.Expires().UTC().Format(time.RFC3339))
 	}
 	if err := o.raiseMeta(); err != nil {
 		return err

@@ -34,36 +34,36 @@ type Revocation struct {
 //
 // Revoke returns [ErrRowMissing] when the row does not exist, and other errors when another holder
 // takes it meanwhile, and when the store did not confirm the change. It may be called again.
-func Revoke(ctx context.Context, store Store, r Revocation) (Row, error) {
+func Revoke(ctx context.Context, store Store, r Revocation) (row Row, err error) {
+	defer named("Revoke", &err)
 	if store == nil {
-		return Row{}, fmt.Errorf("leasestore: Revoke: %w", errNoStore)
+		return Row{}, errNoStore
 	}
-	workerID := r.WorkerID
 	status, err := store.Status(ctx)
 	if err != nil {
-		return Row{}, fmt.Errorf("leasestore: Revoke: read the status of the store: %w", err)
+		return Row{}, fmt.Errorf("read the status of the store: %w", err)
 	}
-	held, err := store.Load(ctx, workerID)
-	for err == nil && !held.Free() && !held.Revoked() {
-		next := held
+	row, err = store.Load(ctx, r.WorkerID)
+	for err == nil && !row.Free() && !row.Revoked() {
+		next := row
 		next.Version++ // or the holder might take it for its own renewal
 		next.Token = revokedPrefix + rand.Text()
-		ttl := max(held.Expires.Sub(status.Now), 0) //mutate:number a nanosecond more
+		ttl := max(row.Expires.Sub(status.Now), 0) //mutate:number a nanosecond more
 		next.Expires = status.Now.Add(ttl)
-		found, errSwap := swapRow(ctx, store, held, next, ttl)
-		if found.Version != 0 && found.Version != held.Version && !found.Same(next) {
-			return Row{}, fmt.Errorf("leasestore: Revoke: row %d has a new holder, %q; check the row and call Revoke again if needed", workerID, found.Owner)
+		found, errSwap := swapRow(ctx, store, row, next, ttl)
+		if found.Version != 0 && found.Version != row.Version && !found.Same(next) {
+			return Row{}, fmt.Errorf("row %d has a new holder, %q; check the row and call Revoke again if needed", r.WorkerID, found.Owner)
 		}
-		held, err = found, errSwap // unless it is next, renewed or released meanwhile
+		row, err = found, errSwap // unless it is next, renewed or released meanwhile
 	}
 	switch {
 	case err != nil:
-		return Row{}, fmt.Errorf("leasestore: Revoke: row %d: %w", workerID, err)
-	case held.Version == 0:
-		return Row{}, fmt.Errorf("%w: Revoke: there is no row %d: this worker ID was never given out in this namespace, or its row was deleted; "+
-			"never delete rows: fences are lost with them", ErrRowMissing, workerID)
+		return Row{}, fmt.Errorf("row %d: %w", r.WorkerID, err)
+	case row.Version == 0:
+		return Row{}, fmt.Errorf("%w: there is no row %d: this worker ID was never given out in this namespace, or its row was deleted; "+
+			"never delete rows: fences are lost with them", ErrRowMissing, r.WorkerID)
 	}
-	return held, nil
+	return row, nil
 }
 
 // swapRow makes a swap and returns the row that the store then has, see [storecall.Swapped].
