@@ -19,7 +19,7 @@ const module = "github.com/uidring/uidring"
 // imports a store. "uidring" is the root package.
 var mayImport = map[string]string{
 	"uidring": "", "bitsalloc": "", "ringbuffer": "", "schema": "", "client": "uidring internal/check internal/generator internal/httpcall",
-	"internal/disk": "", "internal/test/original": "", "internal/check": "uidring", "internal/generator": "", "internal/storecall": "", "internal/httpcall": "", "vmclock": "",
+	"internal/disk": "", "internal/test/original": "", "internal/check": "uidring", "internal/generator": "uidring", "internal/storecall": "", "internal/httpcall": "", "vmclock": "",
 
 	"assigner/leasestore": "bitsalloc internal/storecall",
 	"assigner":            "bitsalloc assigner/leasestore internal/check internal/generator internal/storecall",

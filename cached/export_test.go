@@ -1,9 +1,6 @@
 package cached
 
-import (
-	"context"
-	"testing/synctest"
-)
+import "testing/synctest"
 
 // LockPadding keeps blocks from being put and retired until unlock is called.
 func (g *Generator) LockPadding() (unlock func()) {
@@ -22,7 +19,7 @@ func (g *Generator) BeginBlock() {
 }
 
 // Refill is the rest of a Next that stalled after it had found the ring empty.
-func (g *Generator) Refill() error { return g.path.Refill(context.Background()) }
+func (g *Generator) Refill() error { return g.refill() }
 
 // Used returns the delta of the newest block as the keeper of the worker ID learns it.
 func (g *Generator) Used() int64 {

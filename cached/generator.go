@@ -34,6 +34,7 @@ type Generator struct {
 	wake   chan struct{} // capacity 1: wakes the padding goroutine
 	padder sync.WaitGroup
 	path   generator.SlowPath // for callers that find the ring empty
+	filled generator.Notifier // wakes waiting callers after blocks have been put, or after a permanent error
 
 	// running is held while blocks are put or retired: one padding pass at a time. A second pass
 	// waits for it, since skipping the pass would lose its wake-up. No taker holds it while the
@@ -82,10 +83,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 func start(ctx context.Context, cfg Config, k *keeper.Keeper) (*Generator, error) {
 	//mutate:number an extra wake costs a pass
 	g := &Generator{cfg: cfg, alloc: k.Alloc, keeper: k, closer: generator.NewCloser(), wake: make(chan struct{}, 1), paused: true}
-	g.path = generator.SlowPath{Name: "cached", Refill: g.padInline, Passing: passing, Rejected: k.Rejected}
-	if cfg.OnEmpty == Reject {
-		g.path.Refill = g.reject
-	}
+	g.path = generator.SlowPath{Name: "cached", Take: g.take, Changed: g.filled.Wait, Rejected: k.Rejected, Closer: g.closer}
 	g.ring, _ = ringbuffer.New(1<<cfg.BoostPower, g.handover) // 2 to 256 slots: no error
 	if err := k.Start(ctx, keeper.Hooks{Deltas: g.deltas, Oldest: g.oldest, Ended: g.ended}); err != nil {
 		return nil, err
@@ -126,7 +124,6 @@ func (g *Generator) Invalidate() { g.keeper.Invalidate() }
 // error when called again. A func of Trace must not call it.
 func (g *Generator) Close() error {
 	return g.closer.Close(func() error {
-		g.path.Filled.Wake() //mutate:swap callers wake a turn of the scheduler later
 		g.padder.Wait()
 		return g.keeper.Close() // calls ended, which empties the ring
 	})

@@ -35,18 +35,16 @@ func (l *Lane) Next() (int64, error) {
 	return l.more()
 }
 
-// more is the slow path of Next, whose frame would be larger with it.
+// more is the slow path of Next, whose frame would be larger with it. It goes on with another block
+// of the ring. That block may be retired meanwhile: then this call began before, and the next one
+// drops the block. The first block of a lane begins at a scattered sequence number, and so does a
+// block that replaces a retired block.
 //
 //go:noinline
-func (l *Lane) more() (int64, error) { return l.g.path.Next(l.take) }
-
-// take goes on with another block of the ring. That block may be retired meanwhile: then this call
-// began before, and the next one drops the block. The first block of a lane begins at a scattered
-// sequence number, and so does a block that replaces a retired block.
-func (l *Lane) take() (int64, bool) {
-	first, n, ok := l.g.ring.TakeBlock(math.MaxInt)
-	if !ok {
-		return 0, false
+func (l *Lane) more() (int64, error) {
+	first, n, err := l.g.Reserve(math.MaxInt)
+	if err != nil {
+		return 0, err
 	}
 	begin := first
 	if l.last < l.end || l.end == 0 {
@@ -55,5 +53,5 @@ func (l *Lane) take() (int64, bool) {
 	}
 	l.end = first + int64(n) - 1
 	l.last = max(first, begin) // a block ends above begin, and so does a take of 2^40 IDs
-	return l.last, true
+	return l.last, nil
 }

@@ -23,7 +23,10 @@ func (g *Generator) Next() (int64, error) {
 // next is the slow path of Next, whose frame would be larger with it.
 //
 //go:noinline
-func (g *Generator) next() (int64, error) { return g.path.Next(g.ring.Take) }
+func (g *Generator) next() (int64, error) {
+	id, _, err := g.Reserve(1)
+	return id, err
+}
 
 // NextContext is [Generator.Next], but waits instead of returning an error that passes: through an
 // outage of the store, too, so give ctx a deadline. It returns an ID, a permanent error, or, when
@@ -33,7 +36,8 @@ func (g *Generator) NextContext(ctx context.Context) (int64, error) {
 	if id, ok := g.ring.Take(); ok {
 		return id, nil
 	}
-	return g.path.NextContext(ctx, g.ring.Take)
+	id, _, err := g.ReserveContext(ctx, 1)
+	return id, err
 }
 
 // Fill fills dst with new IDs, increasing but not always consecutive, and returns their number.
@@ -50,17 +54,34 @@ func (g *Generator) FillContext(ctx context.Context, dst []int64) (int, error) {
 // n if a unit of time ends before. For n of 1 or more, got is at least 1, or Reserve returns one of
 // the errors of Next; for a smaller n it returns zeros.
 func (g *Generator) Reserve(n int) (first int64, got int, err error) {
-	return g.path.Reserve(n, g.ring.TakeBlock)
+	return g.path.Reserve(n)
 }
 
 // ReserveContext is [Generator.Reserve], but waits as [Generator.NextContext] does.
 func (g *Generator) ReserveContext(ctx context.Context, n int) (first int64, got int, err error) {
-	return g.path.ReserveContext(ctx, n, g.ring.TakeBlock)
+	return g.path.ReserveContext(ctx, n)
+}
+
+// take takes up to n consecutive IDs of the ring. If the ring is empty, Config.OnEmpty decides.
+func (g *Generator) take(_ context.Context, n int) (first int64, got int, err error) {
+	first, got, ok := g.ring.TakeBlock(n)
+	if !ok {
+		err = g.refill()
+	}
+	return first, got, err
+}
+
+// refill returns nil if the ring may have IDs again.
+func (g *Generator) refill() error {
+	if g.cfg.OnEmpty == Reject {
+		return g.reject()
+	}
+	return g.padInline()
 }
 
 // reject is the refill of the policy Reject: it returns the reason why the ring is empty and wakes
 // the padding goroutine. It returns nil if a padding pass has put blocks meanwhile.
-func (g *Generator) reject(context.Context) error {
+func (g *Generator) reject() error {
 	g.running.Lock()
 	defer g.running.Unlock()
 	switch {

@@ -1,7 +1,6 @@
 package cached
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -56,7 +55,7 @@ func (g *Generator) fill() error {
 		g.rejectedPuts.Add(1)
 		//mutate:true an extra wake
 		if !passing(err) {
-			g.path.Filled.Wake() // waiting callers return this error
+			g.filled.Wake() // waiting callers return this error
 		}
 	}
 	return err
@@ -65,7 +64,7 @@ func (g *Generator) fill() error {
 // padInline is the refill of the policy PadInline: it puts a single block, so that the caller gets
 // its ID soon. The caller wakes the padding goroutine when it begins the block, and that goroutine
 // fills the ring.
-func (g *Generator) padInline(context.Context) error {
+func (g *Generator) padInline() error {
 	blocks, err := g.pass(true)
 	g.inlinePads.Add(int64(blocks))
 	return err
@@ -74,7 +73,7 @@ func (g *Generator) padInline(context.Context) error {
 // pass is put, and then wakes waiting callers and reports the blocks.
 func (g *Generator) pass(inline bool) (blocks int, err error) {
 	if blocks, err = g.put(inline); blocks > 0 {
-		g.path.Filled.Wake() //mutate:swap a woken caller may find the pass counted or not
+		g.filled.Wake() //mutate:swap a woken caller may find the pass counted or not
 		g.passes.Add(1)
 		generator.Report(g.keeper.Logger, "Padded", g.cfg.Trace.Padded, PaddedInfo{blocks})
 	}

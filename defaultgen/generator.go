@@ -24,6 +24,7 @@ type Generator struct {
 	clock  clock
 	keeper *keeper.Keeper
 	closer *generator.Closer
+	path   generator.SlowPath // for callers that find the current unit over, or without IDs
 
 	unit atomic.Pointer[unit] // the current unit; its delta only grows
 	mu   sync.Mutex           // held while the current unit changes or ends
@@ -64,6 +65,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 // every ID.
 func start(ctx context.Context, cfg Config, k *keeper.Keeper, carried bool) (*Generator, error) {
 	g := &Generator{cfg: cfg, alloc: k.Alloc, keeper: k, closer: generator.NewCloser()}
+	g.path = generator.SlowPath{Name: "defaultgen", Take: g.take, Changed: k.Changed, Rejected: k.Rejected, Closer: g.closer}
 	unitZero := &unit{last: k.Alloc.MaxSequence()}
 	//mutate:swap no other goroutine has the generator yet
 	unitZero.close() // it counts as used: no ID is 0

@@ -2,12 +2,9 @@ package defaultgen
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math"
 	"time"
 
-	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
 )
@@ -57,77 +54,47 @@ func (g *Generator) FillContext(ctx context.Context, dst []int64) (int, error) {
 // Reserve takes up to n consecutive IDs, from first to first+got-1. got is less than n if a unit of
 // time ends before. For n of 1 or more, got is at least 1, or Reserve returns one of the errors of
 // Next; for a smaller n it returns zeros.
-func (g *Generator) Reserve(n int) (first int64, got int, err error) {
-	if n < 1 {
-		return 0, 0, nil
-	}
-	first, got, err = g.claim(n)
-	return first, got, g.keeper.Rejected(err)
-}
+func (g *Generator) Reserve(n int) (first int64, got int, err error) { return g.path.Reserve(n) }
 
 // ReserveContext is [Generator.Reserve], but waits as [Generator.NextContext] does.
 func (g *Generator) ReserveContext(ctx context.Context, n int) (first int64, got int, err error) {
-	if n < 1 {
-		return 0, 0, nil
-	}
-	if first, got, err = g.claim(n); err == nil {
-		return first, got, nil
-	}
-	for {
-		//mutate:swap both come before the claim
-		changed := g.keeper.Changed() // before the claim, to miss no change and no unit
-		now := g.clock.now().time
-		first, got, err = g.claim(n)
-		wait, ok := g.worthWaiting(err, now)
-		if !ok {
-			return first, got, g.keeper.Rejected(err)
-		}
-		select {
-		case <-time.After(wait):
-		case <-changed:
-		case <-g.closer.Done():
-			return 0, 0, ErrClosed
-		case <-ctx.Done():
-			return 0, 0, g.keeper.Rejected(fmt.Errorf("defaultgen: waiting for an ID: %w: %w", generator.Ended(ctx), err))
-		}
-	}
+	return g.path.ReserveContext(ctx, n)
 }
 
-// claim takes up to want consecutive IDs of the current unit, at least one. An error refers to the
-// unit and the lease that are current when claim returns.
-func (g *Generator) claim(want int) (first int64, n int, err error) {
-	for {
-		u := g.unit.Load()
-		if g.clock.within(u.until.Load()) { //mutate:false a reading of the clock costs time alone
-			if first, n := u.take(want); n > 0 {
-				return first, n, nil
-			}
-		}
-		grant := g.keeper.Current()
-		if grant == nil {
-			if g.closer.Closed() {
-				return 0, 0, ErrClosed
-			}
-			return 0, 0, g.keeper.Shortage()
-		}
-		now := g.now(grant)
-		delta, err := g.deltaAt(now.time, u, grant)
-		if err == nil && delta != u.delta {
-			if u = g.enter(u, grant, delta); u == nil {
-				continue
-			}
-		}
-		if err == nil {
-			u.until.Store(g.clock.until(now, g.alloc.Time(delta+1)))
-			if first, n := u.take(want); n > 0 {
-				return first, n, nil
-			}
-			err = g.usedUp(delta, now.time)
-		}
-		if g.unit.Load() == u && g.keeper.Current() == grant {
-			return 0, 0, err
+// take takes up to n consecutive IDs of the current unit. It returns neither IDs nor an error when
+// the unit or the lease has changed meanwhile.
+func (g *Generator) take(_ context.Context, n int) (first int64, got int, err error) {
+	u := g.unit.Load()
+	if g.clock.within(u.until.Load()) { //mutate:false a reading of the clock costs time alone
+		if first, got := u.take(n); got > 0 {
+			return first, got, nil
 		}
 	}
+	grant := g.keeper.Current()
+	if grant == nil {
+		if g.closer.Closed() {
+			return 0, 0, ErrClosed
+		}
+		return 0, 0, g.keeper.Shortage()
+	}
+	now := g.now(grant)
+	delta, err := g.deltaAt(now.time, u, grant)
+	if err == nil && delta != u.delta {
+		if u = g.enter(u, grant, delta); u == nil {
+			return 0, 0, nil
+		}
+	}
+	if err == nil {
+		u.until.Store(g.clock.until(now, g.alloc.Time(delta+1)))
+		if first, got := u.take(n); got > 0 {
+			return first, got, nil
+		}
+		err = g.usedUp(delta, now.time)
+	}
+	if g.unit.Load() != u || g.keeper.Current() != grant {
+		return 0, 0, nil
+	}
+	return 0, 0, err
 }
 
 // deltaAt returns the delta that IDs may have at now under grant; it is u.delta when u may go on.
@@ -158,17 +125,4 @@ func (g *Generator) deltaAt(now time.Time, u *unit, grant *keeper.State) (int64,
 // usedUp returns the error for a unit that has no ID left at now.
 func (g *Generator) usedUp(delta int64, now time.Time) error {
 	return generator.Passing{Err: ErrSequenceExhausted, After: g.alloc.Time(delta + 1).Sub(now)}
-}
-
-// worthWaiting reports whether an error met at now, or later, passes, and after which time to
-// retry.
-func (g *Generator) worthWaiting(err error, now time.Time) (time.Duration, bool) {
-	switch {
-	case errors.Is(err, ErrClockBack):
-		behind, _ := uidring.RetryAfter(err)
-		return min(behind, time.Second), true // the clock may be set ahead meanwhile
-	case errors.Is(err, ErrSequenceExhausted):
-		return g.alloc.Time(g.alloc.Delta(now) + 1).Sub(now), true
-	}
-	return math.MaxInt64, errors.Is(err, ErrLeaseExhausted) // until the keeper reports a change
 }

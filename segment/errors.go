@@ -36,6 +36,3 @@ var (
 func permanent(err error) bool {
 	return errors.Is(err, ErrExhausted) || errors.Is(err, ErrWentBack) || errors.Is(err, ErrInvalidRange)
 }
-
-// passing reports whether err may stop occurring while the generator lives.
-func passing(err error) bool { return errors.Is(err, ErrEmpty) }

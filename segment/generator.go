@@ -18,10 +18,11 @@ import (
 // Fill; for consecutive numbers, Reserve. A goroutine that takes many IDs one by one takes them
 // from a Lane. For numbers with a prefix and a date, use [Numbers].
 type Generator struct {
-	parts []*part
-	only  *part        // the only part, whose ring Next tries first; nil: several
-	turn  atomic.Int64 // the part, modulo their number, whose range takers use next
-	path  generator.SlowPath
+	parts  []*part
+	only   *part        // the only part, whose ring Next tries first; nil: several
+	turn   atomic.Int64 // the part, modulo their number, whose range takers use next
+	path   generator.SlowPath
+	filled generator.Notifier // wakes waiting callers after each call of a source
 
 	cfg    Config // resolved
 	ctx    context.Context
@@ -86,7 +87,7 @@ func (g *Generator) begin(ctx context.Context) error {
 func start(cfg Config) *Generator {
 	g := &Generator{cfg: cfg, closer: generator.NewCloser()}
 	//mutate:swap no other goroutine has the generator yet
-	g.path = generator.SlowPath{Name: "segment", Refill: g.refill, Passing: passing, Rejected: g.reject}
+	g.path = generator.SlowPath{Name: "segment", Take: g.take, Changed: g.filled.Wait, Rejected: g.reject, Closer: g.closer}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	for i, source := range append([]Source{cfg.Source}, cfg.Others...) {
 		g.parts = append(g.parts, g.newPart(i, source))
@@ -150,7 +151,7 @@ func (g *Generator) Invalidate() {
 func (g *Generator) Close() error {
 	return g.closer.Close(func() error {
 		g.cancel() //mutate:swap the Closer says that Close has begun
-		g.path.Filled.Wake()
+		g.filled.Wake()
 		g.loops.Wait()
 		g.drop()
 		return nil

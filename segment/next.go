@@ -23,7 +23,8 @@ func (g *Generator) Next() (int64, error) {
 			return p.id(x), nil
 		}
 	}
-	return g.path.Next(g.take)
+	id, _, err := g.Reserve(1)
+	return id, err
 }
 
 // NextContext is [Generator.Next], but waits instead of returning ErrEmpty: through an outage of
@@ -31,7 +32,8 @@ func (g *Generator) Next() (int64, error) {
 // first, an error that wraps ctx's error and the reason for waiting. If the generator has an ID,
 // NextContext returns it even when ctx has ended.
 func (g *Generator) NextContext(ctx context.Context) (int64, error) {
-	return g.path.NextContext(ctx, g.take)
+	id, _, err := g.ReserveContext(ctx, 1)
+	return id, err
 }
 
 // Fill fills dst with new IDs and returns their number. They increase if there is one source, but
@@ -48,52 +50,31 @@ func (g *Generator) FillContext(ctx context.Context, dst []int64) (int, error) {
 // ends before, and 1 if the Increment of the ranges is more than 1. For n of 1 or more, got is at
 // least 1, or Reserve returns one of the errors of Next; for a smaller n it returns zeros.
 func (g *Generator) Reserve(n int) (first int64, got int, err error) {
-	return g.path.Reserve(n, g.takeBlock)
+	return g.path.Reserve(n)
 }
 
 // ReserveContext is [Generator.Reserve], but waits as [Generator.NextContext] does.
 func (g *Generator) ReserveContext(ctx context.Context, n int) (first int64, got int, err error) {
-	return g.path.ReserveContext(ctx, n, g.takeBlock)
+	return g.path.ReserveContext(ctx, n)
 }
 
-// take returns the next ID of the part whose turn it is, or of another part if that one is empty.
-func (g *Generator) take() (id int64, ok bool) {
-	ok = g.inTurn(func(p *part) bool {
-		x, ok := p.ring.Take()
-		if ok { //mutate:true callers read no ID beside false
-			id = p.id(x)
-		}
-		return ok
-	})
-	return id, ok
-}
-
-// takeBlock takes up to n consecutive IDs.
-func (g *Generator) takeBlock(n int) (first int64, got int, ok bool) {
-	ok = g.inTurn(func(p *part) bool {
-		if p.ring.Empty() { //mutate:false TakeBlock gets no ID from an empty ring
-			return false // and delta may not be set yet
-		}
-		if p.delta > 1 {
-			n = min(n, 1)
-		}
-		x, taken, ok := p.ring.TakeBlock(n)
-		first, got = p.id(x), taken
-		return ok
-	})
-	return first, got, ok
-}
-
-// inTurn calls f for the parts, beginning with the part whose turn it is, until f returns true for
-// a part, and reports whether it has.
-func (g *Generator) inTurn(f func(*part) bool) bool {
+// take takes up to n consecutive IDs of the part whose turn it is, or of another part if that one
+// is empty.
+func (g *Generator) take(ctx context.Context, n int) (first int64, got int, err error) {
 	turn := int(g.turn.Load())
 	for i := range g.parts {
-		if f(g.parts[(turn+i)%len(g.parts)]) {
-			return true
+		p := g.parts[(turn+i)%len(g.parts)]
+		if p.ring.Empty() { //mutate:false TakeBlock gets no ID from an empty ring
+			continue // and delta may not be set yet
+		}
+		if p.delta > 1 {
+			n = 1
+		}
+		if x, got, ok := p.ring.TakeBlock(n); ok {
+			return p.id(x), got, nil
 		}
 	}
-	return false
+	return 0, 0, g.refill(ctx)
 }
 
 // refill is called by a caller that has found all rings empty. When it returns nil, the caller
@@ -127,7 +108,7 @@ func (g *Generator) wait(ctx context.Context, all bool) error {
 	late := time.After(g.patience())
 	for {
 		//mutate:swap no test stops a goroutine between the two
-		changed := g.path.Filled.Wait() // before the checks, so that no change is missed
+		changed := g.filled.Wait() // before the checks, so that no change is missed
 		failed, err := g.shortage()
 		switch {
 		case g.closer.Closed():

@@ -151,7 +151,7 @@ func (p *part) fetch() error {
 	if p.failed.Swap(nil) != nil {
 		p.g.cfg.Logger.Info("segment: the source answers again", p.attrs()...)
 	}
-	p.g.path.Filled.Wake() //mutate:swap a caller may read Stats before or after the report
+	p.g.filled.Wake() //mutate:swap a caller may read Stats before or after the report
 	generator.Report(p.g.cfg.Logger, "Fetched", p.g.cfg.Trace.Fetched, FetchedInfo{p.index, r, time.Since(began)})
 	return nil
 }
@@ -210,7 +210,7 @@ func (p *part) fail(err error) {
 	if p.failed.Swap(&err) == nil || permanent(err) {
 		p.g.cfg.Logger.Warn("segment: the source has failed", append(p.attrs(), slog.Any("error", err))...)
 	}
-	p.g.path.Filled.Wake() // callers that wait for this call get the error
+	p.g.filled.Wake() // callers that wait for this call get the error
 }
 
 func (p *part) attrs() []any {

@@ -2,64 +2,71 @@ package generator
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
+
+	"github.com/uidring/uidring"
 )
 
-// A SlowPath hands out IDs of a ring that may be empty: it waits for an ID, fills a slice, reserves
-// a range. The fast path, a take from the ring, stays in each generator, so that it can be inlined.
-// The fields of a SlowPath must not change after the first call. Any number of goroutines may call
-// its methods at once.
+// A SlowPath takes IDs that may be missing at the moment, and waits for them if the caller wants
+// that. The fast path stays in each generator, so that it can be inlined. The fields of a SlowPath
+// must not change after the first call. Any number of goroutines may call its methods at once.
 type SlowPath struct {
 	Name string // of the package; error texts begin with it
-	// Refill is called by a caller that has found the ring empty, with the context of that caller.
-	// When it returns nil, the caller tries to take again.
-	Refill func(ctx context.Context) error
-	// Passing reports whether an error may stop occurring while the generator lives; false for nil.
-	Passing func(error) bool
-	// Rejected sees each error before the caller gets it, and may replace it.
+	// Take takes up to n consecutive IDs, or returns the reason why there are none. n is at least
+	// 1, and ctx is the caller's. If Take returns neither, it is called again.
+	Take func(ctx context.Context, n int) (first int64, got int, err error)
+	// Changed returns a channel that is closed when Take may have another result.
+	Changed func() <-chan struct{}
+	// Rejected sees each error before the caller gets it, and may replace it; nil: there was none.
 	Rejected func(error) error
-	// Filled wakes waiting callers after blocks have been put, or after a permanent error.
-	Filled Notifier
+	// Closer ends the waits.
+	Closer *Closer
 }
 
-// Next returns the next ID of take, or an error of Refill.
-func (p *SlowPath) Next(take func() (int64, bool)) (int64, error) {
-	id, err := p.next(context.Background(), take)
-	return id, p.Rejected(err)
+// Reserve takes up to n consecutive IDs, at least one, or returns an error of Take. For n below 1
+// it returns zeros.
+func (p *SlowPath) Reserve(n int) (first int64, got int, err error) {
+	first, got, err = p.take(context.Background(), n)
+	return first, got, p.Rejected(err)
 }
 
-// NextContext is Next, but waits instead of returning an error that passes. When ctx ends first, it
-// returns an error that wraps ctx's error and the reason for waiting. If take has an ID,
-// NextContext returns it even when ctx has ended.
-func (p *SlowPath) NextContext(ctx context.Context, take func() (int64, bool)) (int64, error) {
-	var padded <-chan struct{}
+// ReserveContext is Reserve, but waits instead of returning an error that passes: for a change, or
+// for the time of a Passing. When ctx ends first, it returns an error that wraps ctx's error and
+// the reason for waiting. If Take has IDs, ReserveContext returns them even when ctx has ended.
+func (p *SlowPath) ReserveContext(ctx context.Context, n int) (first int64, got int, err error) {
+	var changed <-chan struct{}
 	for {
-		id, err := p.next(ctx, take)
-		if !p.Passing(err) {
-			return id, p.Rejected(err)
+		first, got, err = p.take(ctx, n)
+		if _, passes := uidring.RetryAfter(err); !passes {
+			return first, got, p.Rejected(err)
 		}
-		if padded == nil { // make the channel only when the caller has to wait, then try again
-			padded = p.Filled.Wait()
+		if changed == nil { // make the channel only when the caller has to wait, then try again
+			changed = p.Changed()
 			continue
 		}
-		select {
-		case <-padded:
-			padded = nil
-		case <-ctx.Done():
-			return 0, p.Rejected(fmt.Errorf("%s: waiting for an ID: %w: %w", p.Name, Ended(ctx), err))
+		var retry <-chan time.Time
+		if e, ok := errors.AsType[Passing](err); ok {
+			retry = time.After(min(e.After, time.Second)) // the clock may be set ahead meanwhile
 		}
+		select {
+		case <-changed:
+		case <-retry:
+		case <-p.Closer.Done():
+			return 0, 0, uidring.ErrClosed
+		case <-ctx.Done():
+			return 0, 0, p.Rejected(fmt.Errorf("%s: waiting for an ID: %w: %w", p.Name, Ended(ctx), err))
+		}
+		changed = nil
 	}
 }
 
-func (p *SlowPath) next(ctx context.Context, take func() (int64, bool)) (int64, error) {
-	for {
-		if id, ok := take(); ok { // after Filled.Wait, a caller must try again
-			return id, nil
-		}
-		if err := p.Refill(ctx); err != nil {
-			return 0, err
-		}
+func (p *SlowPath) take(ctx context.Context, n int) (first int64, got int, err error) {
+	for n > 0 && got == 0 && err == nil {
+		first, got, err = p.Take(ctx, n)
 	}
+	return first, got, err
 }
 
 // Fill fills dst by calls of reserve, and returns the number of IDs. If that is less than len(dst),
@@ -84,32 +91,4 @@ func write(dst []int64, first int64) {
 	for i := range dst {
 		dst[i] = first + int64(i)
 	}
-}
-
-// Reserve takes up to n consecutive IDs by takeBlock, at least one, or returns an error of Refill.
-// For n below 1 it returns zeros.
-func (p *SlowPath) Reserve(n int, takeBlock func(int) (int64, int, bool)) (first int64, got int, err error) {
-	for n > 0 {
-		if first, got, ok := takeBlock(n); ok {
-			return first, got, nil
-		}
-		if err := p.Refill(context.Background()); err != nil {
-			return 0, 0, p.Rejected(err)
-		}
-	}
-	return 0, 0, nil
-}
-
-// ReserveContext is Reserve, but waits as NextContext does.
-func (p *SlowPath) ReserveContext(ctx context.Context, n int, takeBlock func(int) (int64, int, bool)) (first int64, got int, err error) {
-	if n < 1 {
-		return 0, 0, nil
-	}
-	first, err = p.NextContext(ctx, func() (id int64, ok bool) {
-		if id, got, ok = takeBlock(n); !ok {
-			got = 0
-		}
-		return id, ok
-	})
-	return first, got, err
 }

@@ -8,52 +8,86 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
+// path returns a SlowPath of a generator that is open.
+func path(changed func() <-chan struct{}, take func(n int) (int64, int, error)) *generator.SlowPath {
+	return &generator.SlowPath{
+		Name:     "test",
+		Take:     func(_ context.Context, n int) (int64, int, error) { return take(n) },
+		Changed:  changed,
+		Rejected: func(err error) error { return err },
+		Closer:   generator.NewCloser(),
+	}
+}
+
 // A caller that has found no ID tries again before it waits: the block may have been put meanwhile.
 func TestABlockPutJustBeforeTheWaitIsNotMissed(t *testing.T) {
-	errEmpty, filled := errors.New("empty"), false
-	one := func() (int64, bool) { return 1, filled }
-	var p generator.SlowPath
-	p = generator.SlowPath{
-		Refill: func(context.Context) error { return errEmpty },
-		Passing: func(err error) bool {
-			if err != nil && !filled {
-				filled = true
-				p.Filled.Wake()
-			}
-			return err != nil
-		},
-		Rejected: func(err error) error { return err },
-	}
+	var changes generator.Notifier
+	filled := false
+	p := path(changes.Wait, func(int) (int64, int, error) {
+		if filled {
+			return 1, 1, nil
+		}
+		filled = true
+		changes.Wake()
+		return 0, 0, uidring.ErrEmpty
+	})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if id, err := p.NextContext(ctx, one); id != 1 || err != nil {
-		t.Errorf("NextContext = %d, %v, want the ID", id, err)
+	if id, got, err := p.ReserveContext(ctx, 1); id != 1 || got != 1 || err != nil {
+		t.Errorf("ReserveContext = %d, %d, %v, want the ID", id, got, err)
+	}
+}
+
+// A caller tries again after the time of an error, and after a second if that is longer.
+func TestWaitsEndWithoutAChange(t *testing.T) {
+	for after, want := range map[time.Duration]time.Duration{0: 0, 300 * time.Millisecond: 300 * time.Millisecond, time.Hour: time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			var changes generator.Notifier
+			began := time.Now()
+			p := path(changes.Wait, func(n int) (int64, int, error) {
+				if time.Since(began) < want {
+					return 0, 0, generator.Passing{Err: io.EOF, After: after}
+				}
+				return 7, n, nil
+			})
+			if first, got, err := p.ReserveContext(t.Context(), 3); first != 7 || got != 3 || err != nil || time.Since(began) != want {
+				t.Errorf("ReserveContext = %d, %d, %v after %v, want IDs after %v", first, got, err, time.Since(began), want)
+			}
+		})
 	}
 }
 
 func TestReserveReturnsZerosWithoutAnID(t *testing.T) {
-	errEmpty := errors.New("empty")
-	p := generator.SlowPath{
-		Refill:   func(context.Context) error { return errEmpty },
-		Passing:  func(error) bool { return false },
-		Rejected: func(err error) error { return err },
-	}
-	if first, got, err := p.ReserveContext(t.Context(), 3, func(n int) (int64, int, bool) { return 7, n, true }); first != 7 || got != 3 || err != nil {
-		t.Errorf("ReserveContext(3) = %d, %d, %v, want 7, 3", first, got, err)
-	}
-	for n, want := range map[int]error{-1: nil, 0: nil, 1: errEmpty} {
-		none := func(int) (int64, int, bool) { return 7, 7, false }
-		if first, got, err := p.Reserve(n, none); first != 0 || got != 0 || err != want {
+	p := path(nil, func(int) (int64, int, error) { return 0, 0, io.EOF })
+	for n, want := range map[int]error{-1: nil, 0: nil, 1: io.EOF} {
+		if first, got, err := p.Reserve(n); first != 0 || got != 0 || err != want {
 			t.Errorf("Reserve(%d) = %d, %d, %v, want zeros and %v", n, first, got, err, want)
 		}
-		if first, got, err := p.ReserveContext(t.Context(), n, none); first != 0 || got != 0 || err != want {
+		if first, got, err := p.ReserveContext(t.Context(), n); first != 0 || got != 0 || err != want {
 			t.Errorf("ReserveContext(%d) = %d, %d, %v, want zeros and %v", n, first, got, err, want)
 		}
+	}
+}
+
+// Take may find neither an ID nor a reason, as when the unit has changed meanwhile.
+func TestTakeIsRepeated(t *testing.T) {
+	calls := 0
+	p := path(nil, func(int) (int64, int, error) {
+		if calls++; calls < 3 {
+			return 0, 0, nil
+		}
+		return 7, 1, nil
+	})
+	if first, got, err := p.Reserve(1); first != 7 || got != 1 || err != nil {
+		t.Errorf("Reserve = %d, %d, %v, want the ID", first, got, err)
 	}
 }
 
