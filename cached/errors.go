@@ -2,6 +2,7 @@ package cached
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/uidring/uidring"
 )
@@ -29,7 +30,14 @@ var (
 	ErrTimeExhausted = uidring.ErrTimeExhausted
 )
 
-// passing reports whether err may stop occurring while the generator lives.
-func passing(err error) bool {
-	return errors.Is(err, ErrEmpty) || errors.Is(err, ErrTooFarAhead) || errors.Is(err, ErrLeaseExhausted)
+// empty returns ErrEmpty, with the reason for which a pass would put no block if there is one. A
+// permanent reason comes alone.
+func empty(reason error) error {
+	switch {
+	case reason == nil:
+		return ErrEmpty
+	case errors.Is(reason, ErrTimeExhausted):
+		return reason
+	}
+	return fmt.Errorf("%w: %w", ErrEmpty, reason)
 }

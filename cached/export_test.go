@@ -19,7 +19,7 @@ func (g *Generator) BeginBlock() {
 }
 
 // Refill is the rest of a Next that stalled after it had found the ring empty.
-func (g *Generator) Refill() error { return g.refill() }
+func (g *Generator) Refill() error { return g.pad(true) }
 
 // Used returns the delta of the newest block as the keeper of the worker ID learns it.
 func (g *Generator) Used() int64 {

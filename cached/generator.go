@@ -97,7 +97,7 @@ func start(ctx context.Context, cfg Config, k *keeper.Keeper) (*Generator, error
 			return nil, errors.Join(err, k.Close())
 		}
 	}
-	g.fill() //mutate:swap both fill the ring, which is full when New returns
+	_ = g.pad(false) //mutate:swap both fill the ring, which is full when New returns
 	g.padder.Go(g.padLoop)
 	return g, nil
 }

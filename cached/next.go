@@ -1,9 +1,7 @@
 package cached
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 
 	"github.com/uidring/uidring/internal/generator"
 )
@@ -62,38 +60,11 @@ func (g *Generator) ReserveContext(ctx context.Context, n int) (first int64, got
 	return g.path.ReserveContext(ctx, n)
 }
 
-// take takes up to n consecutive IDs of the ring. If the ring is empty, Config.OnEmpty decides.
+// take takes up to n consecutive IDs of the ring. If the ring is empty, it makes an inline pass.
 func (g *Generator) take(_ context.Context, n int) (first int64, got int, err error) {
 	first, got, ok := g.ring.TakeBlock(n)
 	if !ok {
-		err = g.refill()
+		err = g.pad(true)
 	}
 	return first, got, err
-}
-
-// refill returns nil if the ring may have IDs again.
-func (g *Generator) refill() error {
-	if g.cfg.OnEmpty == Reject {
-		return g.reject()
-	}
-	return g.padInline()
-}
-
-// reject is the refill of the policy Reject: it returns the reason why the ring is empty and wakes
-// the padding goroutine. It returns nil if a padding pass has put blocks meanwhile.
-func (g *Generator) reject() error {
-	g.running.Lock()
-	defer g.running.Unlock()
-	switch {
-	case g.closer.Closed():
-		return ErrClosed
-	case g.ring.Free() < g.ring.Slots():
-		return nil
-	}
-	generator.Signal(g.wake) //mutate:swap the padding goroutine waits for running
-	err := g.admit(g.keeper.Current(), g.lastSecond+1)
-	if passing(err) {
-		return fmt.Errorf("%w: %w", ErrEmpty, err)
-	}
-	return cmp.Or(err, ErrEmpty)
 }

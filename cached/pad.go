@@ -27,7 +27,7 @@ func (g *Generator) padLoop() {
 		changed := g.keeper.Changed() // before the pass, to miss no change
 		wake := g.wake
 		var retry <-chan time.Time
-		if err := g.fill(); err != nil {
+		if err := g.pad(false); err != nil {
 			// Takers that find the ring empty would be refused, too: wait for a timer or the
 			// keeper.
 			wake = nil
@@ -47,43 +47,32 @@ func (g *Generator) padLoop() {
 	}
 }
 
-// fill makes a padding pass of a ring at most, since a caller that finds the ring empty waits for
-// the pass. Takers that have made room meanwhile have woken the padding goroutine again.
-func (g *Generator) fill() error {
-	_, err := g.pass(false)
-	if err != nil && !errors.Is(err, ErrClosed) {
-		g.rejectedPuts.Add(1)
-		//mutate:true an extra wake
-		if !passing(err) {
-			g.filled.Wake() // waiting callers return this error
-		}
-	}
-	return err
-}
-
-// padInline is the refill of the policy PadInline: it puts a single block, so that the caller gets
-// its ID soon. The caller wakes the padding goroutine when it begins the block, and that goroutine
-// fills the ring.
-func (g *Generator) padInline() error {
-	blocks, err := g.pass(true)
-	g.inlinePads.Add(int64(blocks))
-	return err
-}
-
-// pass is put, and then wakes waiting callers and reports the blocks.
-func (g *Generator) pass(inline bool) (blocks int, err error) {
-	if blocks, err = g.put(inline); blocks > 0 {
+// pad makes a padding pass of a ring at most, since a caller that finds the ring empty waits for
+// the pass. Takers that have made room meanwhile have woken the padding goroutine again. An inline
+// pass is the pass of a caller that finds the ring empty. It puts a single block, so that the
+// caller gets its ID soon. The caller wakes the padding goroutine when it begins the block, and
+// that goroutine fills the ring.
+func (g *Generator) pad(inline bool) error {
+	blocks, err := g.put(inline)
+	if blocks > 0 {
 		g.filled.Wake() //mutate:swap a woken caller may find the pass counted or not
 		g.passes.Add(1)
 		generator.Report(g.keeper.Logger, "Padded", g.cfg.Trace.Padded, PaddedInfo{blocks})
 	}
-	return blocks, err
+	switch {
+	case inline:
+		g.inlinePads.Add(int64(blocks))
+	case err != nil && !errors.Is(err, ErrClosed):
+		g.rejectedPuts.Add(1)
+		g.filled.Wake() // callers that wait return this error if it is permanent
+	}
+	return err
 }
 
 // put puts blocks while slots are free and the grant reaches, and returns their number. If inline
-// is true, it puts a single block, and only into an empty ring: otherwise another caller was
-// faster. It returns the error that made it leave a slot free, but none for a grant that is too
-// short to fill the ring: takers see it when the ring is empty.
+// is true, it puts a single block, or none under the policy Reject, and only into an empty ring:
+// otherwise another caller was faster. It returns the error that made it leave a slot free, but
+// none for a grant that is too short to fill the ring: takers see it when the ring is empty.
 func (g *Generator) put(inline bool) (blocks int, err error) {
 	g.running.Lock()
 	defer g.running.Unlock()
@@ -107,7 +96,12 @@ func (g *Generator) put(inline bool) (blocks int, err error) {
 		if grant != nil && delta > grant.Last && g.ring.Free() < g.ring.Slots() {
 			break
 		}
-		if err := g.admit(grant, delta); err != nil {
+		err := g.admit(grant, delta)
+		if inline && g.cfg.OnEmpty == Reject {
+			generator.Signal(g.wake) //mutate:swap the padding goroutine waits for running
+			err = empty(err)
+		}
+		if err != nil {
 			return blocks, err
 		}
 		// In this order a panic may lose a block, but not put it twice. A refused delta is not used
