@@ -62,7 +62,7 @@ func (g *Generator) pad(inline bool) error {
 	switch {
 	case inline:
 		g.inlinePads.Add(int64(blocks))
-	case err != nil && !errors.Is(err, ErrClosed):
+	case err != nil:
 		g.rejectedPuts.Add(1)
 		g.filled.Wake() // callers that wait return this error if it is permanent
 	}
@@ -78,8 +78,6 @@ func (g *Generator) put(inline bool) (blocks int, err error) {
 	defer g.running.Unlock()
 	limit := g.ring.Slots()
 	switch {
-	case g.closer.Closed():
-		return 0, ErrClosed
 	case inline && g.ring.Free() < limit:
 		return 0, nil
 	case inline:

@@ -72,9 +72,6 @@ func (g *Generator) take(_ context.Context, n int) (first int64, got int, err er
 	}
 	grant := g.keeper.Current()
 	if grant == nil {
-		if g.closer.Closed() {
-			return 0, 0, ErrClosed
-		}
 		return 0, 0, g.keeper.Shortage()
 	}
 	now := g.now(grant)

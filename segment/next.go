@@ -84,9 +84,6 @@ func (g *Generator) refill(ctx context.Context) error {
 		generator.Signal(p.wake)
 	}
 	if g.cfg.OnEmpty == Reject {
-		if g.closer.Closed() {
-			return ErrClosed
-		}
 		_, err := g.shortage()
 		return err
 	}

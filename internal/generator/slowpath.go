@@ -21,7 +21,7 @@ type SlowPath struct {
 	Changed func() <-chan struct{}
 	// Rejected sees each error before the caller gets it, and may replace it; nil: there was none.
 	Rejected func(error) error
-	// Closer ends the waits.
+	// Closer ends the waits. Once Close was called, ErrClosed takes the place of each error.
 	Closer *Closer
 }
 
@@ -54,7 +54,6 @@ func (p *SlowPath) ReserveContext(ctx context.Context, n int) (first int64, got 
 		case <-changed:
 		case <-retry:
 		case <-p.Closer.Done():
-			return 0, 0, uidring.ErrClosed
 		case <-ctx.Done():
 			return 0, 0, p.Rejected(fmt.Errorf("%s: waiting for an ID: %w: %w", p.Name, Ended(ctx), err))
 		}
@@ -65,6 +64,9 @@ func (p *SlowPath) ReserveContext(ctx context.Context, n int) (first int64, got 
 func (p *SlowPath) take(ctx context.Context, n int) (first int64, got int, err error) {
 	for n > 0 && got == 0 && err == nil {
 		first, got, err = p.Take(ctx, n)
+	}
+	if err != nil && p.Closer.Closed() {
+		err = uidring.ErrClosed
 	}
 	return first, got, err
 }
