@@ -32,7 +32,7 @@ func (k *Keeper) claim(ctx context.Context, from *State) error {
 	k.refused = 0
 	//mutate:swap a request meanwhile is repeated
 	k.want.Store(0) // it was for an earlier lease
-	state, _ := k.transition(from, claimed{grant, clock, k.Alloc.Delta(clock.Now()), k.Ahead, k.Alloc.Layout().Unit})
+	state, _ := k.transition(from, k.claimed(from, grant, clock))
 	if state == nil {
 		return errInvalidated
 	}

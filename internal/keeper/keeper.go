@@ -214,7 +214,7 @@ func (k *Keeper) renew(ctx context.Context, held *State) error {
 	if position > grant.Last { // the clock was wrong for a moment, or is ahead of a lossy store
 		position = min(used, grant.Last)
 	}
-	state, _ := k.transition(held, renewed{position, grant.Last})
+	state, _ := k.transition(held, held.reach(position, grant.Last))
 	if state == nil {
 		return nil
 	}
@@ -236,7 +236,7 @@ func (k *Keeper) untilRenewal() time.Duration {
 	if !state.Fenced() {
 		return longest
 	}
-	unit, lossy := state.unit, state.Guarantee == assigner.GuaranteeLossy
+	unit, lossy := k.Alloc.Layout().Unit, state.Guarantee == assigner.GuaranteeLossy
 	_, position := k.hooks.Deltas()
 	left := state.Last - position
 	//mutate:number an estimate

@@ -31,79 +31,80 @@ type State struct {
 	Delta      int64  // of the reading of the claim, even if Clock is ahead of it
 	Half       int64  // on using this delta the generator calls Extend, long before Last
 
-	unit     time.Duration
 	at       time.Time // when position was read; pace measures from there
 	position int64
-	rate     float64 // ID time per real time before at
+	rate     float64 // deltas per second before at
 }
 
-// The events that change a State.
-type (
-	claimed struct { // Assign has returned a lease
-		grant assigner.Grant
-		clock Clock
-		delta int64 // of clock
-		ahead int64 // Settings.Ahead
-		unit  time.Duration
-	}
-	renewed struct { // Renew has returned the limit last, when the generator was at position
-		position, last int64
-	}
-	lost struct { // Renew has returned ErrWorkerRowLost
-		grant assigner.Grant // its Last may be lower than before
-		gone  bool           // the store has lost the fence
-	}
-	ended struct{} // Invalidate, Close, or a loss that leaves nothing
-)
+// The following funcs return the states behind the arrows of the picture.
 
-// after returns the state that follows an event: the arrows of the picture.
-func (s State) after(event any) State {
-	switch e := event.(type) {
-	case claimed: // None, Lost -> Held
-		next := State{Phase: Held, Grant: e.grant, Generation: s.Generation + 1, Clock: e.clock, Delta: e.delta, unit: e.unit}
-		if s.Clock.Now().After(e.clock.Now()) {
-			next.Clock = s.Clock
-		}
-		if next.Reused() {
-			next.First = max(next.First, next.Delta+e.ahead+1) // an earlier process may have used the deltas below
-		}
-		return next.reach(max(next.First-1, next.Delta), e.grant.Last)
-	case renewed: // Held -> Held
-		return s.reach(e.position, e.last)
-	case lost: // Held -> Lost, or None if the worker ID may have a new holder in the same deltas
-		if !s.Fenced() || e.grant.WorkerID != s.WorkerID || e.gone {
-			return s.after(ended{})
-		}
-		s.Phase, s.Last, s.Half = Lost, min(s.Last, e.grant.Last), math.MaxInt64
-	case ended: // any -> None
-		s.Phase = None
+// claimed returns the state after Assign has returned a lease: None or Lost -> Held.
+func (k *Keeper) claimed(before *State, grant assigner.Grant, clock Clock) State {
+	s := State{Phase: Held, Grant: grant, Generation: before.Generation + 1, Clock: clock, Delta: k.Alloc.Delta(clock.Now())}
+	if before.Clock.Now().After(clock.Now()) {
+		s.Clock = before.Clock
 	}
+	if s.Reused() {
+		s.First = max(s.First, s.Delta+k.Ahead+1) // an earlier process may have used the deltas below
+	}
+	return s.reach(max(s.First-1, s.Delta), grant.Last)
+}
+
+// reach returns the state after a renewal up to last at position: Held -> Held. Half lies between
+// the two. Without a fence no delta reaches Half.
+func (s State) reach(position, last int64) State {
+	s.rate = s.pace(position)
+	s.at, s.position, s.Last, s.Half = time.Now(), position, last, last-(last-position)/2
 	return s
 }
 
-// transition changes the state after an event, and returns the new one. It returns nil if from is
-// no longer the state, since Invalidate was faster; a nil from is any state. When transition has
-// returned a state without a lease, Hooks.Ended has returned issued.
-func (k *Keeper) transition(from *State, event any) (next *State, issued int64) {
+// lost returns the state after Renew has returned err, ErrWorkerRowLost, with a grant whose Last
+// may be lower than before: Held -> Lost, or None if the worker ID may have a new holder in the
+// same deltas, as when the store has lost the fence.
+func (s State) lost(grant assigner.Grant, err error) State {
+	gone := errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing)
+	if !s.Fenced() || grant.WorkerID != s.WorkerID || gone {
+		return s.ended()
+	}
+	s.Phase, s.Last, s.Half = Lost, min(s.Last, grant.Last), math.MaxInt64
+	return s
+}
+
+// ended returns the state after Invalidate, Close, or a loss that leaves nothing: any -> None.
+func (s State) ended() State {
+	s.Phase = None
+	return s
+}
+
+// transition changes the state, and returns the new one. It returns nil if from is no longer the
+// state, since Invalidate was faster. When transition has returned a state without a lease,
+// Hooks.Ended has returned issued.
+func (k *Keeper) transition(from *State, to State) (next *State, issued int64) {
 	k.moving.Lock()
 	defer k.moving.Unlock()
-	if now := k.state.Load(); from == nil {
-		from = now
-	} else if from != now {
+	if k.state.Load() != from {
 		return nil, 0 //mutate:number callers read nothing beside nil
 	}
-	next = new(from.after(event))
-	k.state.Store(next)
-	if next.Phase == None {
+	k.state.Store(&to)
+	if to.Phase == None {
 		issued = k.hooks.Ended()
 	}
-	return next, issued
+	return &to, issued
+}
+
+// end withdraws the lease in any state, and returns that state and the result of Hooks.Ended.
+func (k *Keeper) end() (last *State, issued int64) {
+	var next *State
+	for next == nil {
+		last = k.Latest()
+		next, issued = k.transition(last, last.ended())
+	}
+	return last, issued
 }
 
 // lose records the loss of the lease held. Its grant may be lower than before.
 func (k *Keeper) lose(held *State, grant assigner.Grant, err error) {
-	gone := errors.Is(err, leasestore.ErrFenceRegressed) || errors.Is(err, leasestore.ErrRowMissing)
-	state, _ := k.transition(held, lost{grant, gone})
+	state, _ := k.transition(held, held.lost(grant, err))
 	if state == nil {
 		return
 	}
@@ -112,7 +113,7 @@ func (k *Keeper) lose(held *State, grant assigner.Grant, err error) {
 	// under the old limit. It may call the user's clock, so no lock is held.
 	if state.Phase == Lost { //mutate:true without a lease no delta above Last is used
 		if used, _ := k.hooks.Deltas(); used > state.Last {
-			k.transition(state, ended{})
+			k.transition(state, state.ended())
 		}
 	}
 	k.Logger.Error("worker ID lost", "worker", held.WorkerID, "error", err)
@@ -134,8 +135,8 @@ func (k *Keeper) Latest() *State { return k.state.Load() }
 // released: a copy of this process may be using it. A lease that the Keeper is claiming is dropped
 // for the same reason.
 func (k *Keeper) Invalidate() {
-	none, _ := k.transition(nil, ended{})
-	k.Logger.Info("worker ID invalidated", "worker", none.WorkerID)
+	last, _ := k.end()
+	k.Logger.Info("worker ID invalidated", "worker", last.WorkerID)
 	generator.Signal(k.wake)
 }
 
@@ -143,12 +144,8 @@ func (k *Keeper) Invalidate() {
 // the timeout. Call it once.
 func (k *Keeper) Close() error {
 	k.cancel()
-	k.ran.Wait() //mutate:swap the loop reads the state again
-	last := k.Latest()
-	none, issued := k.transition(last, ended{})
-	for ; none == nil; none, issued = k.transition(last, ended{}) { //mutate:false no test calls Invalidate in between
-		last = k.Latest() //mutate:remove as above
-	}
+	k.ran.Wait()
+	last, issued := k.end()
 	k.registration.End(issued)
 	if last.Phase != Held {
 		k.abandon() //mutate:remove no test stops run before its next step, which abandons the lease
@@ -179,22 +176,14 @@ func (k *Keeper) abandon() {
 // Reused reports whether an earlier process may have used the worker ID without a fence.
 func (s *State) Reused() bool { return s.Reusable && !s.Fenced() }
 
-// reach returns the state with the limit last, and Half between it and position. Without a fence no
-// delta reaches Half.
-func (s State) reach(position, last int64) State {
-	s.rate = s.pace(position)
-	s.at, s.position, s.Last, s.Half = time.Now(), position, last, last-(last-position)/2
-	return s
-}
-
-// pace returns the ID time per real time since position was last read, or before it if that was
-// less than a second ago.
+// pace returns the deltas per second since position was last read, or before it if that was less
+// than a second ago.
 func (s *State) pace(position int64) float64 {
 	elapsed := time.Since(s.at)
 	if elapsed < time.Second { //mutate:operator an estimate
 		return s.rate
 	}
-	return float64(position-s.position) * float64(s.unit) / float64(elapsed)
+	return float64(position-s.position) / elapsed.Seconds()
 }
 
 // A Clock is a reading of the wall clock, carried on by the monotonic clock. Setting the wall clock

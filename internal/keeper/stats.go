@@ -22,7 +22,7 @@ func (k *Keeper) Window() (left, lasts time.Duration) {
 	_, position := k.hooks.Deltas()
 	position = min(position, state.Last)
 	left = k.Alloc.Time(state.Last).Sub(k.Alloc.Time(position))
-	if pace := state.pace(position); pace > 1 { //mutate:operator at a slower pace the clock catches up, and at 1 both are left
+	if pace := state.pace(position) * k.Alloc.Layout().Unit.Seconds(); pace > 1 { //mutate:operator at a slower pace the clock catches up, and at 1 both are left
 		return left, time.Duration(float64(left) / pace)
 	}
 	return left, left
