@@ -125,6 +125,7 @@ func (cfg Config) Validate() error {
 
 // resolve fills in the defaults, and returns a Keeper that has not been started and all mistakes.
 func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
+	unit := cmp.Or(cfg.Layout.Unit, time.Second)
 	cfg.MaxAhead = max(cfg.MaxAhead, 0) // both are unbounded
 	cfg.BoostPower = cmp.Or(cfg.BoostPower, 3)
 	cfg.PaddingFactor = cmp.Or(cfg.PaddingFactor, 50)
@@ -133,7 +134,8 @@ func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 		Epoch:         cfg.Epoch,
 		DatacenterID:  cfg.DatacenterID,
 		Assigner:      cfg.Assigner,
-		AllowReuse:    cfg.AllowReuse || cfg.MaxAhead != 0,
+		AllowReuse:    cfg.AllowReuse,
+		MaxAhead:      cmp.Or(int64(cfg.MaxAhead/unit), math.MaxInt64),
 		AssignTimeout: cfg.AssignTimeout,
 		StartTimeout:  cfg.StartTimeout,
 		Logger:        cfg.Logger,
@@ -152,19 +154,11 @@ func (cfg Config) resolve() (Config, *keeper.Keeper, error) {
 	c.Check(cfg.ScheduleInterval == 0 || cfg.ScheduleInterval >= time.Millisecond, "ScheduleInterval", cfg.ScheduleInterval,
 		"0 (off) or at least 1ms, such as 60 * time.Second")
 	c.Check(cfg.OnEmpty == PadInline || cfg.OnEmpty == Reject, "OnEmpty", cfg.OnEmpty, "PadInline, Reject")
-	unit := cmp.Or(cfg.Layout.Unit, time.Second)
 	cfg.MaxStaleness = cmp.Or(cfg.MaxStaleness, 2*max(time.Second, unit))
 	//mutate:number,operator the default leaves no 0
 	c.Check(cfg.MaxStaleness < 0 || cfg.MaxStaleness >= 2*unit, "MaxStaleness", cfg.MaxStaleness,
 		"negative (unbounded), 0 (the default) or at least two units, %v", 2*unit)
 	c.Check(cfg.MaxAhead == 0 || cfg.MaxAhead >= unit, "MaxAhead", cfg.MaxAhead, "negative or 0 (unbounded) or at least the unit, %v", unit)
 	cfg.MaxAhead = cfg.MaxAhead.Truncate(unit)
-	k.MaxAhead = math.MaxInt64
-	if cfg.MaxAhead > 0 { //mutate:number no bound is below a unit
-		k.MaxAhead = int64(cfg.MaxAhead / unit)
-	}
-	if !cfg.AllowReuse {
-		k.Ahead = int64(cfg.MaxAhead / unit)
-	}
 	return cfg, k, c.Err()
 }

@@ -130,10 +130,10 @@ func (g *Generator) admit(grant *keeper.State, delta int64) error {
 		g.keeper.Extend(delta + int64(g.ring.Free()) - 1) //mutate:number a request for one delta more is as good
 		return g.keeper.Shortage()
 	}
-	now, most := g.now(), g.cfg.MaxAhead
-	if most == 0 || delta <= g.alloc.Delta(now.Add(most)) {
+	now := g.now()
+	if delta-g.alloc.Delta(now) <= g.keeper.MaxAhead {
 		return nil
 	}
-	ahead := g.alloc.Time(delta).Sub(now)
+	ahead, most := g.alloc.Time(delta).Sub(now), g.cfg.MaxAhead
 	return generator.Passing{Err: fmt.Errorf("%w: by %v, allowed: %v", ErrTooFarAhead, ahead, most), After: ahead - most}
 }

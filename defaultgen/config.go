@@ -126,7 +126,7 @@ func (cfg Config) resolve() (*keeper.Keeper, error) {
 		Epoch:         cfg.Epoch,
 		DatacenterID:  cfg.DatacenterID,
 		Assigner:      cfg.Assigner,
-		AllowReuse:    cfg.AllowReuse || cfg.OnClockBack == Fail,
+		AllowReuse:    cfg.AllowReuse,
 		AssignTimeout: cfg.AssignTimeout,
 		StartTimeout:  cfg.StartTimeout,
 		Logger:        cfg.Logger,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
+	"math"
 	"time"
 
 	"github.com/uidring/uidring"
@@ -18,7 +19,7 @@ type Settings struct {
 	Epoch         time.Time
 	DatacenterID  int64
 	Assigner      assigner.Assigner
-	AllowReuse    bool          // accepts an unfenced worker ID that comes back after a restart
+	AllowReuse    bool          // takes an unfenced worker ID that comes back after a restart like a fresh one
 	AssignTimeout time.Duration // bounds each claim, renewal and release
 	StartTimeout  time.Duration // bounds a start without a context
 	Logger        *slog.Logger
@@ -26,10 +27,9 @@ type Settings struct {
 	Trace         Trace
 
 	Package string // the prefix of errors
-	// Ahead is how far, in units, an earlier process may have used deltas ahead of its clock. A
-	// lease on an unfenced worker ID that comes back begins above those deltas.
-	Ahead int64
-	// MaxAhead is how far, in units, the generator may run ahead of its clock.
+	// MaxAhead is how far, in units, the generator may run ahead of its clock; math.MaxInt64 if
+	// there is no bound. With a bound an unfenced worker ID may come back after a restart: a lease
+	// on it begins above the deltas that an earlier process may have used.
 	MaxAhead int64
 }
 
@@ -91,7 +91,7 @@ func (k *Keeper) domain(now func() int64) assigner.Domain {
 		MaxAhead:     k.MaxAhead,
 		Registered:   true,
 	}
-	if !k.AllowReuse {
+	if !k.AllowReuse && k.MaxAhead == math.MaxInt64 {
 		d.ReuseError = fmt.Errorf("%w, and comes back after a restart: choose MaxAhead of package cached or OnClockBack Fail of defaultgen, which are "+
 			"safe unless the clock goes back, or AllowReuse to take the risk, or use a worker ID that is fresh or fenced", assigner.ErrUnfencedReuse)
 	}
@@ -121,7 +121,7 @@ func (k *Keeper) NoUnit() error {
 	switch {
 	case state.Delta >= k.Alloc.MaxDelta():
 		return err
-	case k.Ahead > 0 && state.Reused():
+	case !k.AllowReuse && k.MaxAhead > 0 && state.Reused():
 		return fmt.Errorf("%w; worker ID %d comes back after a restart, and so begins MaxAhead above the clock: choose a shorter one", err, state.WorkerID)
 	}
 	return fmt.Errorf("%w; worker ID %d has reached the end before the clock: by a holder far ahead, or by a Recover", err, state.WorkerID)

@@ -44,8 +44,12 @@ func (k *Keeper) claimed(before *State, grant assigner.Grant, clock Clock) State
 	if before.Clock.Now().After(clock.Now()) {
 		s.Clock = before.Clock
 	}
-	if s.Reused() {
-		s.First = max(s.First, s.Delta+k.Ahead+1) // an earlier process may have used the deltas below
+	if s.Reused() { // an earlier process may have used the deltas below First
+		ahead := k.MaxAhead
+		if k.AllowReuse {
+			ahead = 0
+		}
+		s.First = max(s.First, s.Delta+ahead+1)
 	}
 	return s.reach(max(s.First-1, s.Delta), grant.Last)
 }
