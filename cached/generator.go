@@ -50,13 +50,9 @@ type Generator struct {
 
 // New is [NewContext] within Config.StartTimeout.
 func New(cfg Config) (*Generator, error) {
-	cfg, k, err := cfg.resolve()
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := k.StartContext()
+	ctx, cancel := keeper.StartContext(cfg.StartTimeout, cfg.Layout)
 	defer cancel()
-	g, err := start(ctx, cfg, k)
+	g, err := NewContext(ctx, cfg)
 	return g, generator.Detach(err)
 }
 
@@ -76,11 +72,6 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, cfg, k)
-}
-
-// start makes a Generator of a Config that is resolved.
-func start(ctx context.Context, cfg Config, k *keeper.Keeper) (*Generator, error) {
 	//mutate:number an extra wake costs a pass
 	g := &Generator{cfg: cfg, alloc: k.Alloc, keeper: k, closer: generator.NewCloser(), wake: make(chan struct{}, 1), paused: true}
 	g.path = generator.SlowPath{Name: "cached", Take: g.take, Changed: g.filled.Wait, Rejected: k.Rejected, Closer: g.closer}

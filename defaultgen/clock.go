@@ -15,7 +15,7 @@ const maxCarry = time.Millisecond
 // reading that keep has stored, carried on by the monotonic clock.
 type clock struct {
 	read    func() time.Time
-	carried bool // whether read is the system's clock
+	carried bool // read is the system's clock, which keeps the pace of the monotonic clock but for steps
 	goOn    bool
 
 	base    time.Time    // the first reading

@@ -1,15 +1,13 @@
 package defaultgen
 
-import "context"
-
 // NewCarried is New with cfg.Now in place of the system's clock, which is carried on between
 // readings.
 func NewCarried(cfg Config) (*Generator, error) {
-	k, err := cfg.resolve()
-	if err != nil {
-		return nil, err
+	g, err := New(cfg)
+	if err == nil {
+		g.clock.carried = true
 	}
-	return start(context.Background(), cfg, k, true)
+	return g, err
 }
 
 // LockUnit keeps the unit from changing until end is called, which is the rest of endUnit.

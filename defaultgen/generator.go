@@ -32,13 +32,9 @@ type Generator struct {
 
 // New is [NewContext] within Config.StartTimeout.
 func New(cfg Config) (*Generator, error) {
-	k, err := cfg.resolve()
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := k.StartContext()
+	ctx, cancel := keeper.StartContext(cfg.StartTimeout, cfg.Layout)
 	defer cancel()
-	g, err := start(ctx, cfg, k, cfg.Now == nil)
+	g, err := NewContext(ctx, cfg)
 	return g, generator.Detach(err)
 }
 
@@ -57,13 +53,6 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, cfg, k, cfg.Now == nil)
-}
-
-// start makes a Generator of a Config that is resolved. carried means that cfg.Now keeps the pace
-// of the monotonic clock except for steps, like the system clock. Then it need not be read for
-// every ID.
-func start(ctx context.Context, cfg Config, k *keeper.Keeper, carried bool) (*Generator, error) {
 	g := &Generator{cfg: cfg, alloc: k.Alloc, keeper: k, closer: generator.NewCloser()}
 	g.path = generator.SlowPath{Name: "defaultgen", Take: g.take, Changed: k.Changed, Rejected: k.Rejected, Closer: g.closer}
 	unitZero := &unit{last: k.Alloc.MaxSequence()}
@@ -71,7 +60,7 @@ func start(ctx context.Context, cfg Config, k *keeper.Keeper, carried bool) (*Ge
 	unitZero.close() // it counts as used: no ID is 0
 	//mutate:swap no other goroutine has the generator yet
 	g.unit.Store(unitZero)
-	g.clock.start(k.Now, carried, cfg.OnClockBack == GoOn) // before Start, since hooks read the clock
+	g.clock.start(k.Now, cfg.Now == nil, cfg.OnClockBack == GoOn) // before Start, since hooks read the clock
 	if err := k.Start(ctx, keeper.Hooks{Deltas: g.deltas, Oldest: g.oldest, Ended: g.endUnit}); err != nil {
 		return nil, err
 	}

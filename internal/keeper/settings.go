@@ -21,7 +21,7 @@ type Settings struct {
 	Assigner      assigner.Assigner
 	AllowReuse    bool          // takes an unfenced worker ID that comes back after a restart like a fresh one
 	AssignTimeout time.Duration // bounds each claim, renewal and release
-	StartTimeout  time.Duration // bounds a start without a context
+	StartTimeout  time.Duration // see StartContext
 	Logger        *slog.Logger
 	Now           func() time.Time // the user's clock
 	Trace         Trace
@@ -54,7 +54,6 @@ func New(s Settings) (*Keeper, *check.Checker) {
 	s.Epoch = cmp.Or(s.Epoch, bitsalloc.DefaultEpoch())
 	k.claimTimeout = cmp.Or(s.AssignTimeout, 25*time.Second) // a claim among a thousand others on two CPUs takes 15 s
 	s.AssignTimeout = cmp.Or(s.AssignTimeout, 10*time.Second)
-	s.StartTimeout = cmp.Or(s.StartTimeout, max(30*time.Second, 2*s.Layout.Unit))
 	s.Logger = cmp.Or(s.Logger, slog.Default())
 	if s.Now == nil {
 		s.Now = time.Now
@@ -66,7 +65,7 @@ func New(s Settings) (*Keeper, *check.Checker) {
 		c.Join("Assigner", v.Validate())
 	}
 	c.Check(s.AssignTimeout >= time.Millisecond, "AssignTimeout", s.AssignTimeout, "at least 1ms, such as 10 * time.Second")
-	c.Check(s.StartTimeout >= time.Millisecond, "StartTimeout", s.StartTimeout, "at least 1ms, such as 30 * time.Second")
+	c.Check(s.StartTimeout == 0 || s.StartTimeout >= time.Millisecond, "StartTimeout", s.StartTimeout, "at least 1ms, such as 30 * time.Second")
 	now := s.Now()
 	c.Check(!s.Epoch.After(now), "Epoch", s.Epoch.UTC(), "not in the future; it is %v by the clock of this host: correct the clock if that is wrong", now.UTC())
 	_, err := bitsalloc.New(bitsalloc.Default(), s.Epoch)

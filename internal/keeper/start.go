@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/storecall"
 )
@@ -38,9 +39,10 @@ func nextDelay(last time.Duration) time.Duration {
 	return next/2 + rand.N(next/2)
 }
 
-// StartContext returns the context of a start that Settings.StartTimeout bounds.
-func (k *Keeper) StartContext() (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(context.Background(), k.StartTimeout, fmt.Errorf("StartTimeout, %v, is over", k.StartTimeout))
+// StartContext returns the context of a start that StartTimeout bounds.
+func StartContext(timeout time.Duration, layout bitsalloc.Layout) (context.Context, context.CancelFunc) {
+	timeout = cmp.Or(timeout, max(30*time.Second, 2*layout.Unit))
+	return context.WithTimeoutCause(context.Background(), timeout, fmt.Errorf("StartTimeout, %v, is over", timeout))
 }
 
 // first takes the first lease. Until ctx ends, it calls Assign again after an error that says when

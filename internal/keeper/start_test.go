@@ -157,8 +157,15 @@ func TestTimeouts(t *testing.T) {
 		layout := bitsalloc.Default()
 		layout.Unit = unit
 		k, mistakes := keeper.New(keeper.Settings{Layout: layout, Assigner: &fakeassigner.Assigner{}})
-		if err := mistakes.Err(); err != nil || k.AssignTimeout != 10*time.Second || k.StartTimeout != start {
-			t.Errorf("unit %v: AssignTimeout %v and StartTimeout %v, want 10s and %v: %v", unit, k.AssignTimeout, k.StartTimeout, start, err)
+		if err := mistakes.Err(); err != nil || k.AssignTimeout != 10*time.Second {
+			t.Errorf("unit %v: AssignTimeout %v, want 10s: %v", unit, k.AssignTimeout, err)
 		}
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := keeper.StartContext(0, layout)
+			defer cancel()
+			if end, _ := ctx.Deadline(); time.Until(end) != start {
+				t.Errorf("unit %v: StartTimeout %v, want %v", unit, time.Until(end), start)
+			}
+		})
 	}
 }
