@@ -46,6 +46,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/generator"
@@ -172,8 +173,8 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 		return 0
 	}
 	k.lastErr.Store(&err)
-	if p, ok := errors.AsType[passing](err); ok && !held {
-		k.delay = k.pause(p, err)
+	if after, passes := uidring.RetryAfter(err); passes && !held {
+		k.delay = k.pause(after, err)
 	} else {
 		k.delay = nextDelay(k.delay) //mutate:swap failed does not read the delay
 		k.failed(err)

@@ -15,12 +15,6 @@ import (
 	"github.com/uidring/uidring/internal/storecall"
 )
 
-// A passing error is an error of Assign that says when to retry.
-type passing interface {
-	error
-	RetryAfter() time.Duration
-}
-
 // shortestPause is the least time between two calls to the store, except for calls that the
 // generator requests.
 const shortestPause = 100 * time.Millisecond
@@ -101,8 +95,8 @@ func (p past) Is(target error) bool { return errors.Is(p.error, target) }
 // retry returns the time after which Start repeats a call that failed, and false for an error that
 // stays.
 func (k *Keeper) retry(err error) (time.Duration, bool) {
-	if p, ok := errors.AsType[passing](err); ok {
-		return k.pause(p, err), true
+	if after, ok := uidring.RetryAfter(err); ok {
+		return k.pause(after, err), true
 	}
 	_, silent := errors.AsType[net.Error](err)
 	if _, away := errors.AsType[storecall.Away](err); !silent && !away {
@@ -121,15 +115,15 @@ func tooLong(ctx context.Context, wait time.Duration) bool {
 	return ok && time.Until(end) < wait //mutate:operator an instant
 }
 
-// pause returns the time to wait before the next call of Assign after err, which contains p. It
-// logs err unless the last failure logged was of the same kind: the text has a time that changes.
-// It adds jitter, up to an eighth and at most 5 s, so that a fleet does not return to its store at
+// pause returns the time to wait before the next call of Assign after err, which passes. It logs
+// err unless the last failure logged was of the same kind: the text has a time that changes. It
+// adds jitter, up to an eighth and at most 5 s, so that a fleet does not return to its store at
 // once.
-func (k *Keeper) pause(p passing, err error) time.Duration {
+func (k *Keeper) pause(after time.Duration, err error) time.Duration {
 	if k.report.differs(kindOf(err)) {
-		k.Logger.Warn("waiting for a worker ID", "retry", p.RetryAfter().String(), "error", err)
+		k.Logger.Warn("waiting for a worker ID", "retry", after.String(), "error", err)
 	}
-	least := min(max(p.RetryAfter(), shortestPause), longestPause)
+	least := min(max(after, shortestPause), longestPause)
 	return least + rand.N(min(least/8, 5*time.Second)) //mutate:number tuning of the jitter
 }
 
