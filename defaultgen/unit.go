@@ -35,14 +35,10 @@ func (u *unit) takeOne() (id int64, ok bool) {
 	return u.base + x, x <= u.last
 }
 
-// take returns up to want consecutive IDs, or n = 0 when the unit is closed or used up.
-func (u *unit) take(want int) (first int64, n int) {
-	most := min(int64(want), u.last-u.next.Load()+1) //mutate:number an add beyond last finds no ID
-	//mutate:operator an add of 0 finds no ID
-	if most <= 0 {
-		return 0, 0 //mutate:number callers read no ID beside 0
-	}
-	return u.add(most)
+// take returns up to n consecutive IDs, or none when the unit is closed or used up.
+func (u *unit) take(n int) (first int64, got int) {
+	//mutate:number an add beyond last finds no ID
+	return u.add(min(int64(n), max(u.last-u.next.Load()+1, 0)))
 }
 
 // add is the rest of take. Other callers may have used up the unit since take has looked.

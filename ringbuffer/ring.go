@@ -112,13 +112,7 @@ func (b *Block) left() uint64 { return b.last + 1 - min(b.next.Load(), b.last+1)
 const maxTake = 1 << 40
 
 // take takes up to n consecutive IDs, or none if the block is used up.
-func (b *Block) take(n uint64) (first, got uint64) {
-	n = min(n, b.left(), maxTake)
-	if n == 0 { //mutate:false an add of 0 takes no ID
-		return 0, 0 //mutate:number callers read no ID beside 0
-	}
-	return b.add(n)
-}
+func (b *Block) take(n uint64) (first, got uint64) { return b.add(min(n, b.left(), maxTake)) }
 
 // add is the rest of take. Others may have used up the block since take has looked, so the add may
 // reach beyond last. That loses no ID, since the block is not reused.
