@@ -80,7 +80,7 @@ func (g *Generator) endUnit() (issued int64) {
 	defer g.mu.Unlock()
 	u := g.unit.Load()
 	if u.close() < u.start {
-		return u.delta - 1
+		return max(u.delta-1, 0)
 	}
 	return u.delta
 }
