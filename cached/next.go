@@ -15,13 +15,6 @@ func (g *Generator) Next() (int64, error) {
 	if id, ok := g.ring.Current().Take(); ok { //mutate:argument Take of the ring is slower
 		return id, nil
 	}
-	return g.next()
-}
-
-// next is the slow path of Next, whose frame would be larger with it.
-//
-//go:noinline
-func (g *Generator) next() (int64, error) {
 	id, _, err := g.Reserve(1)
 	return id, err
 }

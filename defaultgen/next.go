@@ -18,11 +18,6 @@ func (g *Generator) Next() (int64, error) {
 			return id, nil
 		}
 	}
-	return g.nextSlowly()
-}
-
-// nextSlowly is the path of Next when the current unit may be over.
-func (g *Generator) nextSlowly() (int64, error) {
 	id, _, err := g.Reserve(1)
 	return id, err
 }
