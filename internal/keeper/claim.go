@@ -11,12 +11,8 @@ import (
 	"github.com/uidring/uidring/internal/storecall"
 )
 
-// claim returns errInvalidated when Invalidate was called while it took a lease; the lease is
-// dropped.
-var errInvalidated = errors.New("keeper: invalidated")
-
 // claim takes a lease and makes it the state, unless Invalidate has changed the state from since: a
-// copy of the process may have the lease, too.
+// copy of the process may have the lease, too. Invalidate then wakes run for another claim.
 func (k *Keeper) claim(ctx context.Context, from *State) error {
 	k.abandon()
 	lease, clock, err := k.ask(ctx)
@@ -32,12 +28,10 @@ func (k *Keeper) claim(ctx context.Context, from *State) error {
 	k.refused = 0
 	//mutate:swap a request meanwhile is repeated
 	k.want.Store(0) // it was for an earlier lease
-	state, _ := k.transition(from, k.claimed(from, grant, clock))
-	if state == nil {
-		return errInvalidated
+	if state, _ := k.transition(from, k.claimed(from, grant, clock)); state != nil {
+		k.announceClaim(state) //mutate:swap the func may run before or after callers wake
+		k.changed.Wake()
 	}
-	k.announceClaim(state) //mutate:swap the func may run before or after callers wake
-	k.changed.Wake()
 	return nil
 }
 

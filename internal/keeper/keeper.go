@@ -169,7 +169,7 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 			next = min(next, k.refused)
 		}
 		return next
-	case errors.Is(err, errInvalidated), held && errors.Is(err, assigner.ErrWorkerRowLost):
+	case held && errors.Is(err, assigner.ErrWorkerRowLost):
 		return 0
 	}
 	k.lastErr.Store(&err)
