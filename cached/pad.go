@@ -63,8 +63,8 @@ func (g *Generator) pad(inline bool) error {
 	case inline:
 		g.inlinePads.Add(int64(blocks))
 	case err != nil:
-		g.rejectedPuts.Add(1)
-		g.filled.Wake() // callers that wait return this error if it is permanent
+		g.rejectedPuts.Add(1) //mutate:swap as above
+		g.filled.Wake()       // callers that wait return this error if it is permanent
 	}
 	return err
 }

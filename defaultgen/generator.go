@@ -56,7 +56,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	g := &Generator{cfg: cfg, alloc: k.Alloc, keeper: k, closer: generator.NewCloser()}
 	g.path = generator.SlowPath{Name: "defaultgen", Take: g.take, Changed: k.Changed, Rejected: k.Rejected, Closer: g.closer}
 	//mutate:number,swap any value below 0 will do; no other goroutine has the generator yet
-	g.unit.Store(&unit{last: -1}) // without IDs: no ID is 0
+	g.unit.Store(&unit{last: -1})                                 // without IDs: no ID is 0
 	g.clock.start(k.Now, cfg.Now == nil, cfg.OnClockBack == GoOn) // before Start, since hooks read the clock
 	if err := k.Start(ctx, keeper.Hooks{Deltas: g.deltas, Oldest: g.oldest, Ended: g.endUnit}); err != nil {
 		return nil, err

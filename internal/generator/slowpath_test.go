@@ -77,6 +77,24 @@ func TestReserveReturnsZerosWithoutAnID(t *testing.T) {
 	}
 }
 
+// After Close callers get the IDs that are left, and then ErrClosed in place of any error.
+func TestErrorsAfterCloseAreErrClosed(t *testing.T) {
+	left := 1
+	p := path(nil, func(n int) (int64, int, error) {
+		if left--; left < 0 {
+			return 0, 0, io.EOF
+		}
+		return 7, n, nil
+	})
+	testkit.Must(t, p.Closer.Close(func() error { return nil }))
+	if first, got, err := p.Reserve(2); first != 7 || got != 2 || err != nil {
+		t.Errorf("Reserve = %d, %d, %v, want the IDs", first, got, err)
+	}
+	if _, _, err := p.ReserveContext(t.Context(), 2); err != uidring.ErrClosed {
+		t.Errorf("ReserveContext: %v, want ErrClosed", err)
+	}
+}
+
 // Take may find neither an ID nor a reason, as when the unit has changed meanwhile.
 func TestTakeIsRepeated(t *testing.T) {
 	calls := 0
