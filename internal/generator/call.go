@@ -1,5 +1,5 @@
 // Package generator has the parts that all generators share: calls of the user's funcs, the end
-// of a generator, the slow path of taking IDs from a ring, and a notifier for callers that wait.
+// of a generator, the slow path of taking IDs, and a notifier for callers that wait.
 package generator
 
 import (
