@@ -120,7 +120,7 @@ func (k *Keeper) NoUnit() error {
 	switch {
 	case state.Delta >= k.Alloc.MaxDelta():
 		return err
-	case !k.AllowReuse && k.MaxAhead > 0 && state.Reused():
+	case !k.AllowReuse && state.Reused():
 		return fmt.Errorf("%w; worker ID %d comes back after a restart, and so begins MaxAhead above the clock: choose a shorter one", err, state.WorkerID)
 	}
 	return fmt.Errorf("%w; worker ID %d has reached the end before the clock: by a holder far ahead, or by a Recover", err, state.WorkerID)
