@@ -26,7 +26,6 @@ func (k *Keeper) claim(ctx context.Context, from *State) error {
 	k.lease, k.registration = lease, registration
 	k.highest = max(k.highest, grant.Last)
 	k.refused = 0
-	//mutate:swap a request meanwhile is repeated
 	k.want.Store(0) // it was for an earlier lease
 	if state, _ := k.transition(from, k.claimed(from, grant, clock)); state != nil {
 		k.announceClaim(state) //mutate:swap the func may run before or after callers wake
