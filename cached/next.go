@@ -45,6 +45,9 @@ func (g *Generator) FillContext(ctx context.Context, dst []int64) (int, error) {
 // n if a unit of time ends before. For n of 1 or more, got is at least 1, or Reserve returns one of
 // the errors of Next; for a smaller n it returns zeros.
 func (g *Generator) Reserve(n int) (first int64, got int, err error) {
+	if first, got, ok := g.ring.TakeBlock(n); ok {
+		return first, got, nil
+	}
 	return g.path.Reserve(n)
 }
 
