@@ -14,7 +14,7 @@ help: ## this list
 test: ## the tests of all modules, with the servers they need
 	@.ci/test $(filter-out .,$(MODULES))
 
-test-more: ## Kubernetes, more drivers of SQLite, and the stores on the servers of Debian's newest suite, unpacked beside the machine's own
+test-more: ## Kubernetes, more drivers of SQLite, the rehearsal of a release, and the stores on the servers of Debian's newest suite, unpacked beside the machine's own
 	@.ci/more
 
 lint: ## vet, gofmt, go fix, go mod tidy, staticcheck, govulncheck, words and links

@@ -96,7 +96,7 @@ func (g *Generator) put(inline bool) (blocks int, err error) {
 		}
 		err := g.admit(grant, delta)
 		if inline && g.cfg.OnEmpty == Reject {
-			generator.Signal(g.wake) //mutate:swap the padding goroutine waits for running
+			generator.Signal(g.wake)
 			err = empty(err)
 		}
 		if err != nil {
