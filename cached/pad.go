@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
 )
@@ -63,8 +64,11 @@ func (g *Generator) pad(inline bool) error {
 	case inline:
 		g.inlinePads.Add(int64(blocks))
 	case err != nil:
-		g.rejectedPuts.Add(1) //mutate:swap as above
-		g.filled.Wake()       // callers that wait return this error if it is permanent
+		g.rejectedPuts.Add(1)
+		//mutate:true an extra wake
+		if _, passes := uidring.RetryAfter(err); !passes {
+			g.filled.Wake() // callers that wait return this error
+		}
 	}
 	return err
 }
