@@ -74,6 +74,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	}
 	//mutate:number an extra wake costs a pass
 	g := &Generator{cfg: cfg, alloc: k.Alloc, keeper: k, closer: generator.NewCloser(), wake: make(chan struct{}, 1), paused: true}
+	//mutate:swap no other goroutine has the generator yet
 	g.path = generator.SlowPath{Name: "cached", Take: g.take, Changed: g.filled.Wait, Rejected: k.Rejected, Closer: g.closer}
 	g.ring, _ = ringbuffer.New(1<<cfg.BoostPower, g.handover) // 2 to 256 slots: no error
 	if err := k.Start(ctx, keeper.Hooks{Deltas: g.deltas, Oldest: g.oldest, Ended: g.ended}); err != nil {
