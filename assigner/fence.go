@@ -140,7 +140,7 @@ func (t terms) fences(s leasestore.Status) fences {
 	if t.cfg.MaxLead == 0 && s.Identity != "" && !s.Lossy {
 		f.lead = 2*window + f.reserve
 	}
-	f.last = f.end
+	f.last = f.end //mutate:swap neither reads the other
 	f.quarantine = f.ceiling() + 1 + 2*f.skew
 	if s.Lossy { // so that grants that it has forgotten lie in the past when the next holder leaves quarantine
 		f.last = min(f.end, t.alloc.Delta(s.Now)+window)
