@@ -65,12 +65,13 @@ func (g *Generator) take(ctx context.Context, n int) (first int64, got int, err 
 	for i := range g.parts {
 		p := g.parts[(turn+i)%len(g.parts)]
 		if p.ring.Empty() { //mutate:false TakeBlock gets no ID from an empty ring
+			//mutate:remove as above
 			continue // and delta may not be set yet
 		}
 		if p.delta > 1 {
 			n = 1
 		}
-		if x, got, ok := p.ring.TakeBlock(n); ok {
+		if x, got, ok := p.ring.TakeBlock(n); ok { //mutate:true other takers empty the ring only between the two
 			return p.id(x), got, nil
 		}
 	}
