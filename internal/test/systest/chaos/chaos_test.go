@@ -59,7 +59,7 @@ func TestChaos(t *testing.T) {
 
 // script is the profile of a holder in an incident.
 func (r *run) script(kind string, workerID int64, owner string, clock time.Duration) profile {
-	return profile{DSN: r.server.DSN(), Kind: kind, WorkerID: workerID, Owner: owner, Clock: clock, MaxLead: maxLead, MaxSkew: 2 * time.Hour, Window: 2 * time.Second, Rate: 100_000}
+	return profile{DSN: r.server.DSN(), Kind: kind, WorkerID: workerID, Owner: owner, Clock: clock, MaxLead: maxLead, MaxSkew: 2 * time.Hour, Window: 2 * time.Second, Rate: 12_500}
 }
 
 func (r *run) untilMoreIDs() {
@@ -113,7 +113,7 @@ func TestRestartsWithAClockAnHourBack(t *testing.T) {
 
 // A run that cannot fail shows nothing.
 func TestVerdict(t *testing.T) {
-	const id = 7<<16 | 2<<13 | 5 // delta 7, worker 2
+	const id = 7<<13 | 2<<10 | 5 // delta 7, worker 2
 	for _, tt := range []struct {
 		process int // of the second message; the first has id, of process 1
 		second  message
@@ -146,8 +146,8 @@ func TestDays(t *testing.T) {
 			// A server takes seconds to start on a busy machine, and a fast process has IDs for two
 			// thirds of a window.
 			"deployments":           {profile{Window: 20 * time.Second}, (*day).deployments},
-			"crash loops of Leased": {profile{Window: 5 * time.Second, Kind: "leased", Rate: 20_000}, (*day).crashLoops},
-			"crash loops of Fenced": {profile{Window: 10 * time.Second, Kind: "fenced", WorkerID: 1, Owner: "host", Rate: 20_000}, (*day).crashLoops},
+			"crash loops of Leased": {profile{Window: 5 * time.Second, Kind: "leased", Rate: 2_500}, (*day).crashLoops},
+			"crash loops of Fenced": {profile{Window: 10 * time.Second, Kind: "fenced", WorkerID: 1, Owner: "host", Rate: 2_500}, (*day).crashLoops},
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

@@ -70,7 +70,7 @@ func (d *day) deployments(lasts time.Duration) {
 	kinds := []string{"leased", "leased", "leased", "auto", "fenced"}
 	var fleet []*child
 	next := func(i int) {
-		rate := []int{100, 2_000, 20_000, 120_000}[d.random.IntN(4)] // the last one runs ahead of the clock
+		rate := []int{100, 1_000, 2_500, 15_000}[d.random.IntN(4)] // the last one runs ahead of the clock
 		fleet = append(fleet, d.begin(profile{Kind: kinds[i], WorkerID: workers - 1, Owner: "host", Rate: rate}, 0))
 	}
 	for i := range kinds {

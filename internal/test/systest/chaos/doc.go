@@ -47,8 +47,8 @@ const (
 	maxLead = 365 * 24 * time.Hour
 )
 
-// layout has short units, so that much happens in one lease, and room for 80,000 IDs a second and
+// layout has short units, so that much happens in one lease, and room for 10,000 IDs a second and
 // worker ID at the pace of the clock: some holders are slower than that, some run ahead of it.
 func layout() bitsalloc.Layout {
-	return bitsalloc.Layout{DeltaBits: 36, WorkerBits: 3, SequenceBits: 13, Unit: 100 * time.Millisecond}
+	return bitsalloc.Layout{DeltaBits: 36, WorkerBits: 3, SequenceBits: 10, Unit: 100 * time.Millisecond}
 }

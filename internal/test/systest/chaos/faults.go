@@ -61,7 +61,7 @@ func (s *slot) start() {
 		Window:  between(r, 2*time.Second, 5*time.Second),
 		MaxLead: maxLead,
 		MaxSkew: maxSkew,
-		Rate:    []int{100, 2_000, 60_000, 80_000, 200_000, 400_000}[r.IntN(6)],
+		Rate:    []int{100, 1_000, 7_500, 10_000, 25_000, 50_000}[r.IntN(6)],
 	}
 	switch s.number % 5 {
 	case 3:
