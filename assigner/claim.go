@@ -111,16 +111,16 @@ func (c *claim) take(old leasestore.Row) (*lease, error) {
 	switch {
 	case fresh && errors.Is(err, errRaced):
 		return nil, c.lose(old.WorkerID)
-	case err != nil:
+	case errors.Is(err, errRaced):
 		return nil, err
-	case fresh:
+	case err == nil && fresh:
 		err = c.count(old.WorkerID + 1 + c.createSpares(old.WorkerID+1))
 	}
 	if err == nil {
 		err = c.confirm(l)
 	}
 	switch {
-	case err != nil: // free the row, or it is free when it expires
+	case err != nil: // free the row, also if only the answer to the swap was lost; or it is free when it expires
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), time.Second)
 		defer cancel()
 		_ = l.End(ctx, Ending{Released: true})
@@ -132,7 +132,8 @@ func (c *claim) take(old leasestore.Row) (*lease, error) {
 }
 
 // swap claims a row that was read as old, or returns errRaced when the row has changed since. The
-// range that it grants starts above the fence in the predicate of the swap.
+// range that it grants starts above the fence in the predicate of the swap. With another error it
+// returns the lease as well, since the row may be claimed.
 func (c *claim) swap(old leasestore.Row) (*lease, error) {
 	l, ttl := c.newLease(old)
 	ctx := c.ctx
@@ -143,7 +144,7 @@ func (c *claim) swap(old leasestore.Row) (*lease, error) {
 	if err != nil {
 		found, err := storecall.Swapped(ok, err, old, l.row, l.load(c.ctx))
 		if err != nil {
-			return nil, fmt.Errorf("assigner: claim row %d: %w", old.WorkerID, err)
+			return l, fmt.Errorf("assigner: claim row %d: %w", old.WorkerID, err)
 		}
 		ok = found.Same(l.row)
 	}
