@@ -37,7 +37,7 @@ const (
 	slots   = 16 // holders at a time, without the replaced ones
 	workers = 8  // all worker IDs of the layout
 
-	// assignTimeout bounds each call of a generator to the store.
+	// assignTimeout bounds each call of a generator to the store, except on ordinary days.
 	assignTimeout = time.Second
 	// maxSkew is the allowed error of clocks; some clocks exceed it.
 	maxSkew = time.Minute

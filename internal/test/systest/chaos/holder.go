@@ -44,7 +44,7 @@ type profile struct {
 	AllowUndurable bool
 	MaxSkew        time.Duration
 	MaxLead        time.Duration
-	StartTimeout   time.Duration // 0: a start waits as long as it has to
+	StartTimeout   time.Duration // of an ordinary day; 0: a start waits as long as it has to
 	Clock          time.Duration // how far the clock is off at first
 	Rate           int           // IDs a second that it asks for
 }
@@ -204,11 +204,15 @@ func (h *holder) obey(command string) {
 }
 
 func (h *holder) config(a assigner.Assigner) cached.Config {
+	timeout := assignTimeout
+	if h.StartTimeout > 0 {
+		timeout = 0 // the default, too: a claim without an answer in time wastes deltas
+	}
 	return cached.Config{
 		Layout:        layout(),
 		Assigner:      a,
 		AllowReuse:    true, // of derived worker IDs
-		AssignTimeout: assignTimeout,
+		AssignTimeout: timeout,
 		StartTimeout:  h.StartTimeout,
 		Now:           func() time.Time { return time.Now().Add(time.Duration(h.offset.Load())) },
 		Trace: cached.Trace{
