@@ -256,7 +256,14 @@ func (r *run) restore() error {
 	if err := r.copyRows("DELETE FROM %s", "INSERT INTO %[1]s SELECT * FROM COPY_OF_%[1]s"); err != nil {
 		return err
 	}
-	return leasestore.Recover(r.t.Context(), r.store, leasestore.Recovery{Lead: recoveryLead})
+	ctx, cancel := context.WithTimeout(r.t.Context(), 2*time.Minute)
+	defer cancel()
+	for { // a busy server may not answer in time; Recover then goes on where it stopped
+		err := leasestore.Recover(ctx, r.store, leasestore.Recovery{Lead: recoveryLead})
+		if err == nil || !pause(ctx, time.Second) {
+			return err
+		}
+	}
 }
 
 // quiet waits until no session is left but the operator's. A statement whose connection was cut may
