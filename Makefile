@@ -17,7 +17,7 @@ test: ## the tests of all modules, with the servers they need
 test-more: ## Kubernetes, more drivers of SQLite, the rehearsal of a release, and the stores on the servers of Debian's newest suite, unpacked beside the machine's own
 	@.ci/more
 
-lint: ## vet, gofmt, go mod tidy, staticcheck, words and links; unless CI=true go fix and govulncheck, too
+lint: ## vet, gofmt, go fix, go mod tidy, staticcheck, words and links; unless CI=true govulncheck, too
 	@go run ./internal/test/systest/words
 	@.ci/release tidy -diff
 	@test -z "$$(gofmt -l .)" || { echo 'gofmt:'; gofmt -l .; exit 1; }

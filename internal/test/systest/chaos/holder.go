@@ -206,7 +206,7 @@ func (h *holder) obey(command string) {
 func (h *holder) config(a assigner.Assigner) cached.Config {
 	timeout := assignTimeout
 	if h.StartTimeout > 0 {
-		timeout = 0 // the default, too: a claim without an answer in time wastes deltas
+		timeout = 0 // the default, too: a claim that takes effect after its timeout keeps its row
 	}
 	return cached.Config{
 		Layout:        layout(),
