@@ -152,7 +152,7 @@ func TestRetireHoldsBesideTakers(t *testing.T) {
 		for i > 0 && !done.Load() {
 			r.Take()
 		}
-		for range 1_000_000 * (1 - i) {
+		for range testkit.Scaled(1_000_000) * (1 - i) {
 			id, _ := r.Take()
 			r.Retire(id + 50)
 			if next, ok := r.Take(); next <= id+50 {

@@ -23,7 +23,7 @@ import (
 // delta of the release.
 func (s *suite) closeUnderLoad(t *testing.T) {
 	layout := bitsalloc.Layout{DeltaBits: 50, WorkerBits: 10, SequenceBits: 3, Unit: time.Millisecond}
-	for range testkit.Scaled(60) {
+	for range testkit.Scaled(30) {
 		store, used := Released()
 		g := s.open(t, keeper.Settings{Assigner: store, Layout: layout})
 		var taken idset.Ledger

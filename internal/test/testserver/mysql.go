@@ -72,10 +72,13 @@ func groupName(peers []string) string {
 	return fmt.Sprintf("a0a0a0a0-0000-4000-8000-%012s", port)
 }
 
-// mysqlFlags are for the set-up as for the server.
+// mysqlFlags are for the set-up as for the server. The performance schema stays, since a server
+// tells there how it replicates, but keeps no statistics: their memory would take a third of the
+// time of a start.
 func mysqlFlags(s *Server) []string {
-	return dataFlags(s, "share/mysql", "--innodb-redo-log-capacity=8M", "--innodb-dedicated-server=OFF", "--table-open-cache=400",
-		"--mysqlx=OFF", "--secure-file-priv=NULL")
+	return dataFlags(s, "share/mysql", "--innodb-redo-log-capacity=8M", "--innodb-log-buffer-size=1M", "--innodb-dedicated-server=OFF",
+		"--table-open-cache=400", "--mysqlx=OFF", "--secure-file-priv=NULL", "--performance-schema-digests-size=0", "--performance-schema-error-size=0",
+		"--performance-schema-max-memory-classes=0", "--performance-schema-max-statement-classes=0")
 }
 
 // mysqlSetup makes root from this host, since a server that resolves no names knows no localhost.
