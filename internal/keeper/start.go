@@ -49,48 +49,42 @@ func (k *Keeper) first(ctx context.Context) error {
 	slow := time.AfterFunc(slowStart, func() { k.Logger.Warn("waiting for a worker ID", "error", *cmp.Or(k.lastErr.Load(), &failure)) })
 	//mutate:remove Stop follows each claim
 	defer slow.Stop()
-	var cause error // the error behind the last wait
+	var last error // behind the last wait; a call that ctx has ended may not mention it
 	for {
 		err := k.claim(ctx, k.Latest())
 		slow.Stop()
 		if err == nil {
 			return nil
 		}
-		wait, passes := time.Second, true // if ctx has ended: the store may answer the next start
-		if ctx.Err() == nil {
-			wait, passes = k.retry(err)
-			if passes && !tooLong(ctx, wait) {
-				cause = err
-				select {
-				case <-time.After(wait):
-				case <-ctx.Done():
-				}
-				continue
+		if ctx.Err() != nil {
+			if last != nil {
+				err = fmt.Errorf("%w; before that: %w", err, last)
 			}
-			if passes {
-				err = fmt.Errorf("%w; the start ends before the next try, in %v", err, wait.Round(time.Second))
-			}
+			// The store may answer the next start.
+			return fmt.Errorf("%w: %w", generator.Ended(ctx), generator.Detach(passing(err, time.Second)))
 		}
-		if cause != nil && !passes {
-			cause = past{cause}
+		wait, passes := k.retry(err)
+		switch {
+		case !passes:
+			return generator.Detach(err)
+		case tooLong(ctx, wait):
+			return generator.Detach(passing(fmt.Errorf("%w; the start ends before the next try, in %v", err, wait.Round(time.Second)), wait))
 		}
-		if cause != nil { // ctx may have ended in the middle of a call, whose error does not mention cause
-			err = fmt.Errorf("%w; before that: %w", err, cause)
+		last = err
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
 		}
-		if _, says := uidring.RetryAfter(err); passes && !says {
-			err = generator.Passing{Err: err, After: wait}
-		}
-		if err = generator.Detach(err); ctx.Err() != nil {
-			err = fmt.Errorf("%w: %w", generator.Ended(ctx), err)
-		}
-		return err
 	}
 }
 
-// past is an error that has passed, so that it does not tell when to retry.
-type past struct{ error }
-
-func (p past) Is(target error) bool { return errors.Is(p.error, target) }
+// passing makes err tell when to retry, unless it does.
+func passing(err error, after time.Duration) error {
+	if _, says := uidring.RetryAfter(err); says {
+		return err
+	}
+	return generator.Passing{Err: err, After: after}
+}
 
 // retry returns the time after which Start repeats a call that failed, and false for an error that
 // stays.

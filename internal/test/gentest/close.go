@@ -3,6 +3,7 @@ package gentest
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync/atomic"
@@ -23,7 +24,7 @@ import (
 // delta of the release.
 func (s *suite) closeUnderLoad(t *testing.T) {
 	layout := bitsalloc.Layout{DeltaBits: 50, WorkerBits: 10, SequenceBits: 3, Unit: time.Millisecond}
-	for range testkit.Scaled(30) {
+	for range testkit.Scaled(100) {
 		store, used := Released()
 		g := s.open(t, keeper.Settings{Assigner: store, Layout: layout})
 		var taken idset.Ledger
@@ -31,7 +32,9 @@ func (s *suite) closeUnderLoad(t *testing.T) {
 		lasts := make([]int64, 9)
 		testkit.Together(len(lasts), func(i int) {
 			if i == 0 {
-				testkit.Yield()
+				for range rand.N(2_000) { // among the takes of a few units
+					runtime.Gosched()
+				}
 				testkit.Must(t, g.Close())
 				closed.Store(true)
 				return
