@@ -27,29 +27,49 @@ var (
 	checks = regexp.MustCompile(`(?m)^mysql --quick .* \| (uidring migrate check .*)$`)
 )
 
+// A host has a server of MySQL and the command uidring.
+type host struct {
+	server  *testserver.Server
+	uidring string
+}
+
 // A site is a database as old generators leave it, with the command uidring.
 type site struct {
 	*testing.T
-	db      *sqlx.DB
-	uidring string
-	page    string // with the address of the database
+	host
+	db   *sqlx.DB
+	page string // with the address of the database
 }
 
-func newSite(t *testing.T, page string, statements ...string) site {
-	server := testserver.MySQL(t)
-	s := site{T: t, uidring: filepath.Join(testserver.DiskFolder(t), "uidring")}
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", s.uidring, "github.com/uidring/uidring/cmd/uidring").CombinedOutput(); err != nil {
+// The pages do what they say, each part in a database of its own.
+func TestMigration(t *testing.T) {
+	t.Parallel()
+	h := host{testserver.MySQL(t), filepath.Join(testserver.DiskFolder(t), "uidring")}
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", h.uidring, "github.com/uidring/uidring/cmd/uidring").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	db, err := sqlassigner.OpenMySQL(server.DSN())
-	testkit.Close(t, db, err)
-	s.db = db
-	for _, statement := range statements {
-		db.MustExec(statement)
+	for _, page := range migrationPages {
+		t.Run("from UidGenerator/"+page, func(t *testing.T) { h.fromUidGenerator(t, page) })
 	}
-	cfg, err := mysql.ParseDSN(server.DSN())
+	t.Run("check advises", h.checkAdvises)
+	t.Run("from Snowflake", h.fromSnowflake)
+	t.Run("from Leaf and TinyId", h.fromLeafAndTinyID)
+}
+
+func (h host) site(t *testing.T, page string, statements ...string) site {
+	admin, err := sqlassigner.OpenMySQL(h.server.DSN())
+	testkit.Close(t, admin, err)
+	cfg, err := mysql.ParseDSN(h.server.DSN())
 	testkit.Must(t, err)
-	s.page = strings.NewReplacer("ids:secret@tcp(127.0.0.1:3306)/shop", server.DSN(),
+	cfg.DBName = fmt.Sprint("shop", time.Now().UnixNano())
+	admin.MustExec("CREATE DATABASE " + cfg.DBName)
+	s := site{T: t, host: h}
+	s.db, err = sqlassigner.OpenMySQL(cfg.FormatDSN())
+	testkit.Close(t, s.db, err)
+	for _, statement := range statements {
+		s.db.MustExec(statement)
+	}
+	s.page = strings.NewReplacer("ids:secret@tcp(127.0.0.1:3306)/shop", cfg.FormatDSN(),
 		"mysql://ids:secret@db/shop", fmt.Sprintf("mysql://%s@%s/%s", cfg.User, cfg.Addr, cfg.DBName)).Replace(pageOf(t, page))
 	return s
 }
@@ -67,42 +87,40 @@ func (s site) sh(line, stdin string) (output string) {
 }
 
 // Java processes have written IDs of 29/21/13, and taken worker IDs 1 to 3.
-func TestMigrationFromUidGenerator(t *testing.T) {
+func (h host) fromUidGenerator(t *testing.T, page string) {
 	const table = "CREATE TABLE WORKER_NODE (ID BIGINT NOT NULL AUTO_INCREMENT, HOST_NAME VARCHAR(64) NOT NULL, PORT VARCHAR(64) NOT NULL, TYPE INT NOT NULL, " +
 		"LAUNCH_DATE DATE NOT NULL, MODIFIED TIMESTAMP NOT NULL, CREATED TIMESTAMP NOT NULL, PRIMARY KEY (ID))"
 	const start = "INSERT INTO WORKER_NODE (HOST_NAME, PORT, TYPE, LAUNCH_DATE, MODIFIED, CREATED) VALUES ('java', '1-2', 1, NOW(), NOW(), NOW())"
 	old := bitsalloc.Layout{DeltaBits: 29, WorkerBits: 21, SequenceBits: 13}
 	alloc, err := bitsalloc.New(old, time.Date(2016, time.September, 19, 16, 0, 0, 0, time.UTC))
 	testkit.Must(t, err)
-	for _, page := range migrationPages {
-		t.Run(page, func(t *testing.T) {
-			s := newSite(t, page, table, start, start, start)
-			commands := regexp.MustCompile(`(?m)^uidring (?:schema mysql nodes|migrate pin) .*$`).FindAllString(s.page, -1)
-			if len(commands) != 2 {
-				t.Fatalf("the page has the commands %q, want one for the tables and one for the pin", commands)
-			}
-			for _, line := range commands {
-				s.sh(line, "")
-			}
-			program := goBlocks.FindStringSubmatch(s.page)[1]
-			for _, want := range []int64{4, 6} { // a Java process starts in between, as during a mixed run
-				number, _ := strings.CutSuffix(output(t, program), " <nil>\n")
-				id, err := strconv.ParseInt(number, 10, 64)
-				testkit.Must(t, err)
-				if f, err := alloc.Parse(id); err != nil || f.WorkerID != want || time.Since(f.Time).Abs() > time.Hour {
-					t.Errorf("ID %d has %+v, %v, want worker ID %d, and the present", id, f, err, want)
-				}
-				s.db.MustExec(start)
-			}
-		})
+	s := h.site(t, page, table, start, start, start)
+	commands := regexp.MustCompile(`(?m)^uidring (?:schema mysql nodes|migrate pin) .*$`).FindAllString(s.page, -1)
+	if len(commands) != 2 {
+		t.Fatalf("the page has the commands %q, want one for the tables and one for the pin", commands)
+	}
+	for _, line := range commands {
+		s.sh(line, "")
+	}
+	program := build(t.Context(), t, goBlocks.FindStringSubmatch(s.page)[1]).Path
+	for _, want := range []int64{4, 6} { // a Java process starts in between, as during a mixed run
+		out, err := exec.CommandContext(t.Context(), program).Output()
+		testkit.Must(t, err)
+		number, _ := strings.CutSuffix(string(out), " <nil>\n")
+		id, err := strconv.ParseInt(number, 10, 64)
+		testkit.Must(t, err)
+		if f, err := alloc.Parse(id); err != nil || f.WorkerID != want || time.Since(f.Time).Abs() > time.Hour {
+			t.Errorf("ID %d has %+v, %v, want worker ID %d, and the present", id, f, err, want)
+		}
+		s.db.MustExec(start)
 	}
 }
 
 // The layout of Java has ended: the check advises another epoch, with which all new IDs are above
 // the old ones.
-func TestMigrationCheckAdvises(t *testing.T) {
+func (h host) checkAdvises(t *testing.T) {
 	const newest = 3200169789968523265
-	s := newSite(t, migrationPages[0])
+	s := h.site(t, migrationPages[0])
 	line := checks.FindStringSubmatch(s.page)[1]
 	report := s.sh(line, strconv.Itoa(newest)+"\n-7055269968853590016\n")
 	config := regexp.MustCompile(`(?m)^IN GO +(.*)$`).FindStringSubmatch(report)
@@ -125,8 +143,8 @@ func TestMigrationCheckAdvises(t *testing.T) {
 
 // The Config for users of bwmarrin/snowflake, in the program of the README, and the same with the
 // layout of Twitter. Worker IDs begin above the numbers of old processes.
-func TestMigrationFromSnowflake(t *testing.T) {
-	s := newSite(t, migrationPages[0])
+func (h host) fromSnowflake(t *testing.T) {
+	s := h.site(t, migrationPages[0])
 	storetest.Apply(t, s.db)
 	_, page, _ := strings.Cut(s.page, "\n## bwmarrin/snowflake\n")
 	program := programOf(t, "README.md")
@@ -147,8 +165,8 @@ func TestMigrationFromSnowflake(t *testing.T) {
 
 // The counter of Leaf and of TinyId goes on where the Java servers have left it. The page in
 // English has the same program as the page in Chinese, without its frame.
-func TestMigrationFromLeafAndTinyID(t *testing.T) {
-	s := newSite(t, migrationPages[1],
+func (h host) fromLeafAndTinyID(t *testing.T) {
+	s := h.site(t, migrationPages[1],
 		"CREATE TABLE leaf_alloc (biz_tag varchar(128) NOT NULL DEFAULT '', max_id bigint NOT NULL DEFAULT 1, step int NOT NULL, PRIMARY KEY (biz_tag))",
 		"INSERT INTO leaf_alloc VALUES ('orders', 2000000001, 2000)",
 		"CREATE TABLE tiny_id_info (id bigint NOT NULL, biz_type varchar(63) NOT NULL DEFAULT '', begin_id bigint NOT NULL DEFAULT 0, "+
