@@ -20,6 +20,7 @@ type server struct {
 	memkv.Server
 	fault        string
 	looks, swaps atomic.Int64
+	meets        atomic.Int64
 	names        sync.Map // of namespaces, with the fault "checks no names" by the name in the store
 }
 
@@ -69,8 +70,18 @@ func storeFixture(fault string) assignertest.StoreFixture {
 	}
 }
 
-// others lets other callers in: on a busy machine a goroutine runs late.
-func others() { <-time.After(5 * time.Millisecond) }
+// meet has each first of two callers wait for the second, and then lets it go ahead. The cases for
+// callers at once swap the rows 1 and 11; the others need not wait.
+func (s *server) meet(row leasestore.Row) {
+	n := s.meets.Add(1)
+	if row.WorkerID != 1 && row.WorkerID != 11 || n%2 == 0 {
+		return
+	}
+	for wait := 1000; s.meets.Load() == n && wait > 0; wait-- {
+		<-time.After(time.Millisecond)
+	}
+	<-time.After(5 * time.Millisecond)
+}
 
 func (m memory) Status(ctx context.Context) (leasestore.Status, error) {
 	s, err := m.Store.Status(ctx)
@@ -106,7 +117,7 @@ func (m memory) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Dur
 			old = found
 		}
 	case "checks, then acts":
-		others()
+		m.meet(next)
 		for same {
 			if ok, err := m.Store.Swap(ctx, found, next, ttl); ok || err != nil {
 				return ok, err
@@ -116,7 +127,7 @@ func (m memory) Swap(ctx context.Context, old, next leasestore.Row, ttl time.Dur
 			}
 		}
 	case "refuses conflicts":
-		others()
+		m.meet(next)
 		if m.swaps.Load() != swaps {
 			return false, nil
 		}

@@ -41,7 +41,7 @@ type site struct {
 	page string // with the address of the database
 }
 
-// The pages do what they say, each part in a database of its own.
+// Each part of the pages has a database of its own.
 func TestMigration(t *testing.T) {
 	t.Parallel()
 	h := host{testserver.MySQL(t), filepath.Join(testserver.DiskFolder(t), "uidring")}
