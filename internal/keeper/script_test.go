@@ -217,6 +217,7 @@ var failures = map[string]error{
 	"missing":   errors.Join(assigner.ErrWorkerRowLost, leasestore.ErrRowMissing),
 	"undurable": leasestore.ErrNotDurable,
 	"late":      context.DeadlineExceeded,
+	"canceled":  context.Canceled,
 }
 
 // failure returns the error that a command names. One with a time passes after it.
@@ -346,7 +347,7 @@ func (c command) fails(err error) {
 	if after, passes := uidring.RetryAfter(err); passes {
 		text += fmt.Sprintf(" (passes after %v)", after.Round(time.Second)) // some pauses are random
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		text += " (the end of the context)"
 	}
 	c.print("%s", text)
