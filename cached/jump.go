@@ -22,8 +22,8 @@ func (g *Generator) freshen() {
 		return
 	}
 	stale := g.keeper.FirstID(oldest, g.keeper.Latest().WorkerID) - 1
-	//mutate:operator,true the word keeps its value
-	if stale > g.cut.Load() { // else lanes would load the word from memory again
+	//mutate:operator on equality the word keeps its value
+	if stale > g.cut.Load() { // cut only grows: after Invalidate it is above stale
 		g.cut.Store(stale)
 	}
 	if g.ring.Retire(stale) > 0 || g.lastSecond < oldest { //mutate:number,operator the jump comes at the next check
