@@ -22,7 +22,7 @@ func (g *Generator) freshen() {
 		return
 	}
 	stale := g.keeper.FirstID(oldest, g.keeper.Latest().WorkerID) - 1
-	//mutate:operator on equality the word keeps its value
+	//mutate:operator on equality the word keeps its value, and lanes load it from memory again
 	if stale > g.cut.Load() { // cut only grows: after Invalidate it is above stale
 		g.cut.Store(stale)
 	}

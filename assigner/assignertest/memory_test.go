@@ -18,10 +18,10 @@ import (
 // A server keeps leases in memory. It has at most one fault.
 type server struct {
 	memkv.Server
-	fault        string
-	looks, swaps atomic.Int64
-	meets        atomic.Int64
-	names        sync.Map // of namespaces, with the fault "checks no names" by the name in the store
+	fault string
+	names sync.Map // of namespaces, with the fault "checks no names" by the name in the store
+
+	looks, swaps, meets atomic.Int64
 }
 
 // A memory is a handle on a namespace of a server.
