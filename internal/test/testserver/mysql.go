@@ -73,8 +73,8 @@ func groupName(peers []string) string {
 }
 
 // mysqlFlags are for the set-up as for the server. The performance schema stays, since a server
-// tells there how it replicates, but keeps no statistics: their memory and a large buffer of the log
-// would take a third of the time of a start.
+// tells there how it replicates, but keeps no statistics: their memory and a large buffer of the
+// log would take a third of the time of a start.
 func mysqlFlags(s *Server) []string {
 	return dataFlags(s, "share/mysql", "--innodb-redo-log-capacity=8M", "--innodb-log-buffer-size=1M", "--innodb-dedicated-server=OFF",
 		"--table-open-cache=400", "--mysqlx=OFF", "--secure-file-priv=NULL", "--performance-schema-digests-size=0", "--performance-schema-error-size=0",
