@@ -92,7 +92,7 @@ func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	flags.DurationVar(&c.MaxAge, "max-age", time.Minute, "the longest time that a client may keep an ID before it uses the ID, 1s to 1m in whole seconds; the horizon stays behind these IDs")
 	f.format.addTo(cmd)
 	flags.Int64Var(&c.Generator.DatacenterID, "datacenter", 0, "value of the datacenter field")
-	flags.DurationVar(&c.Generator.MaxAhead, "max-ahead", time.Hour, "how far the time in an ID may run ahead of the clock, at least two windows; 0: unbounded")
+	flags.DurationVar(&c.Generator.MaxAhead, "max-ahead", 0, "how far the time in an ID may run ahead of the clock, at least two windows, and the same for all servers of the namespace; 0: two and a half windows")
 }
 
 // serve runs the service. It reports all invalid settings at once.

@@ -44,9 +44,11 @@ type Config struct {
 	KnownStores string
 	// NewStore creates a store where Run would otherwise return ErrSecondStore.
 	NewStore bool
-	// Lease configures the lease. The service sets its Logger.
+	// Lease configures the lease. The service sets its Logger, and its MaxLead to MaxAhead of the
+	// generator if that is longer than the default.
 	Lease assigner.LeaseConfig
 	// Generator configures the generator. The service sets its Assigner, AssignTimeout and Logger.
+	// MaxAhead is two windows at least; zero: two and a half, the default of Lease.MaxLead.
 	Generator cached.Config
 
 	// Segments are the names of the segments to serve, up to mostSegments. Their counters are in
@@ -79,15 +81,26 @@ func (cfg *Config) check() error {
 	check(cfg.MaxConnections >= 1, "max-connections %d, allowed: 1 or more", cfg.MaxConnections)
 	check(cfg.Lease.Window >= 0, "window %v, allowed: 0 (the default) or more", cfg.Lease.Window)
 	// A worker ID begins up to two windows ahead after a crash of its last holder.
-	ahead := cfg.Generator.MaxAhead
-	window := cmp.Or(cfg.Lease.Window, 2*time.Minute)
-	check(ahead == 0 || ahead >= 2*window, "max-ahead %v with window %v, allowed: 0 (unbounded) or at least two windows", ahead, window)
+	ahead, window := cfg.Generator.MaxAhead, cfg.window()
+	check(ahead == 0 || ahead >= 2*window, "max-ahead %v with window %v, allowed: 0 (two and a half windows) or at least two windows", ahead, window)
 	check(cfg.Lease.FirstWorkerID >= 0, "first-worker-id %d, allowed: 0 or more, and within the worker field", cfg.Lease.FirstWorkerID)
 	errs = append(errs, checkNames("segments", cfg.Segments, mostSegments), cfg.checkLeases())
 	check(cfg.Drain >= 0, "drain %v, allowed: 0 or more", cfg.Drain)
 	g := cfg.Generator
 	g.Assigner, g.MaxAhead = assigner.Static(0), max(0, ahead) // Run sets the Assigner
 	return errors.Join(append(errs, g.Validate())...)
+}
+
+func (cfg *Config) window() time.Duration { return cmp.Or(cfg.Lease.Window, 2*time.Minute) }
+
+// boundLead keeps the quarantine after a failover as long as IDs may be ahead of the clock: a
+// shorter one would end while a server that the store has forgotten still issues IDs.
+func (cfg *Config) boundLead() {
+	usual := 5 * cfg.window() / 2
+	if cfg.Generator.MaxAhead > usual {
+		cfg.Lease.MaxLead = cfg.Generator.MaxAhead
+	}
+	cfg.Generator.MaxAhead = cmp.Or(cfg.Generator.MaxAhead, usual)
 }
 
 // The largest numbers of names: each segment has metrics of its own, and each namespace with leases

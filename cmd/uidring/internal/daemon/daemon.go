@@ -88,6 +88,7 @@ func New(cfg Config) (*Service, error) {
 		return nil, err
 	}
 	s.segments = segments.New(cfg.Segments, counters, cfg.Logger)
+	s.cfg.boundLead()
 	return s, nil
 }
 

@@ -270,3 +270,26 @@ func TestStalledClientsLoseTheirPlaces(t *testing.T) {
 		t.Errorf("status %d, want 200", answer.StatusCode)
 	}
 }
+
+// After a failover that loses commits, worker IDs begin above MaxLead. A server must not have been
+// further ahead of the clock by then.
+func TestNoServerIsAheadOfMaxLead(t *testing.T) {
+	for _, c := range []struct{ window, ahead, maxAhead, maxLead time.Duration }{
+		{maxAhead: 5 * time.Minute},
+		{window: 10 * time.Second, maxAhead: 25 * time.Second},
+		{ahead: 4 * time.Minute, maxAhead: 4 * time.Minute},
+		{ahead: time.Hour, maxAhead: time.Hour, maxLead: time.Hour},
+	} {
+		cfg, _ := testConfig(t)
+		cfg.Lease.Window, cfg.Generator.MaxAhead = c.window, c.ahead
+		s, err := New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.closeStore()
+		if got := s.cfg; got.Generator.MaxAhead != c.maxAhead || got.Lease.MaxLead != c.maxLead {
+			t.Errorf("window %v, max-ahead %v: MaxAhead %v, MaxLead %v; want %v, %v",
+				c.window, c.ahead, got.Generator.MaxAhead, got.Lease.MaxLead, c.maxAhead, c.maxLead)
+		}
+	}
+}

@@ -22,7 +22,7 @@ func TestSoak(t *testing.T) {
 	t.Parallel()
 	window := min(max(*soakFor/10, time.Second), 5*time.Second)
 	database := testserver.MariaDB(t)
-	server := serve(t, "--store=mysql://root@"+database.Addr()+"/uidring", "--window="+window.String(), "--max-ahead=0s") // many days of ID time
+	server := serve(t, "--store=mysql://root@"+database.Addr()+"/uidring", "--window="+window.String(), "--max-ahead=50000h") // many days of ID time
 	all := new(idset.Set)
 	drawFrom(t, all, 6, server.url())
 	var ended atomic.Bool
