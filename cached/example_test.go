@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"log"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
+	"github.com/uidring/uidring/uidringtest"
 )
 
 // Worker 12 is the operator's choice. It comes back after a restart, so New wants a decision: with
@@ -36,7 +38,7 @@ func Example() {
 }
 
 func ExampleGenerator_Fill() {
-	g, err := cached.New(cached.Config{Assigner: assigner.Static(13), AllowReuse: true})
+	g, err := cached.New(cached.Config{Assigner: uidringtest.Worker(13)})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -51,7 +53,7 @@ func ExampleGenerator_Fill() {
 // A generator that may not run ahead has 8,192 IDs for each second. NextContext waits for the next
 // one.
 func ExampleGenerator_NextContext() {
-	g, err := cached.New(cached.Config{Assigner: assigner.Static(14), MaxAhead: time.Second, AllowReuse: true})
+	g, err := cached.New(cached.Config{Assigner: uidringtest.Worker(14), MaxAhead: time.Second})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -88,38 +90,35 @@ func ExampleConfig_Validate() {
 	// DatacenterID 32
 }
 
-// On many cores, requests that take an ID each get lanes from a pool: it keeps one for each core.
+// Each worker keeps a lane for as long as it runs.
 func ExampleLane() {
-	g, err := cached.New(cached.Config{Assigner: assigner.Static(20), AllowReuse: true})
+	g, err := cached.New(cached.Config{Assigner: uidringtest.Worker(20)})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer g.Close()
-	lanes := sync.Pool{New: func() any { return g.Lane() }}
-	next := func() (int64, error) {
-		lane := lanes.Get().(*cached.Lane)
-		defer lanes.Put(lane)
-		return lane.Next()
-	}
 
-	var seen sync.Map
-	var requests sync.WaitGroup
-	for range 1000 {
-		requests.Go(func() {
-			if id, err := next(); err != nil {
-				fmt.Println(err)
-			} else if _, twice := seen.LoadOrStore(id, true); twice {
-				fmt.Println("twice:", id)
+	var workers errgroup.Group
+	for range 4 {
+		workers.Go(func() error {
+			lane := g.Lane()
+			for range 1_000_000 {
+				id, err := lane.Next()
+				if err != nil {
+					return err
+				}
+				_ = id // the key of a row
 			}
+			return nil
 		})
 	}
-	requests.Wait()
-	// Output:
+	fmt.Println(workers.Wait())
+	// Output: <nil>
 }
 
 // Consecutive IDs for rows that are written together, without a slice of them.
 func ExampleGenerator_Reserve() {
-	g, err := cached.New(cached.Config{Assigner: assigner.Static(18), AllowReuse: true})
+	g, err := cached.New(cached.Config{Assigner: uidringtest.Worker(18)})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -12,9 +12,10 @@ import (
 // lane in use holds a unit of its own, so n slow lanes put ID time up to about n units ahead of the
 // clock. The generator counts the IDs of a lane as issued when the lane reserves them.
 //
-// Make a Lane with [Generator.Lane] for each goroutine that needs many IDs, or keep lanes in a
-// sync.Pool. Nothing refers to a lane but its users, so it may be dropped at any time, with the IDs
-// that it has reserved. Two goroutines must not use a lane at once: they would get the same IDs.
+// Make a Lane with [Generator.Lane] for each of the goroutines that take IDs all the time, and keep
+// it as long as the goroutine runs: the first ID of each lane costs the rest of a unit, and so ID
+// time. Take the ID of a request from Next. A sync.Pool does not keep lanes, since the garbage
+// collector empties it. Two goroutines must not use a lane at once: they would get the same IDs.
 // The race detector reports such calls.
 type Lane struct {
 	last int64 // the ID issued last

@@ -6,14 +6,14 @@ import (
 	"log"
 	"strings"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/metrics"
 	"github.com/uidring/uidring/segment"
+	"github.com/uidring/uidring/uidringtest"
 )
 
 func ExamplePublish() {
-	g, err := cached.New(cached.Config{Assigner: assigner.Static(21), AllowReuse: true})
+	g, err := cached.New(cached.Config{Assigner: uidringtest.Worker(21)})
 	if err != nil {
 		log.Fatal(err)
 	}

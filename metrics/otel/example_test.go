@@ -9,13 +9,13 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/metrics/otel"
+	"github.com/uidring/uidring/uidringtest"
 )
 
 func ExampleRegister() {
-	g, err := cached.New(cached.Config{Assigner: assigner.Static(23), AllowReuse: true})
+	g, err := cached.New(cached.Config{Assigner: uidringtest.Worker(23)})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -6,13 +6,13 @@ import (
 
 	client "github.com/prometheus/client_golang/prometheus"
 
-	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/metrics/prometheus"
+	"github.com/uidring/uidring/uidringtest"
 )
 
 func ExampleNewCollector() {
-	g, err := cached.New(cached.Config{Assigner: assigner.Static(22), AllowReuse: true})
+	g, err := cached.New(cached.Config{Assigner: uidringtest.Worker(22)})
 	if err != nil {
 		log.Fatal(err)
 	}
