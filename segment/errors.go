@@ -26,8 +26,8 @@ var (
 	// processes that use it.
 	ErrWentBack = errors.New("segment: the counter went back")
 	// ErrInvalidRange is returned by New if two sources issue the same numbers or have different
-	// Deltas. It is returned when the ranges are used up and a source has returned a range that is
-	// malformed, or whose Increment or remainder does not fit the ranges before or the other
+	// Increments. It is returned when the ranges are used up and a source has returned a range that
+	// is malformed, or whose Increment or remainder does not fit the ranges before or the other
 	// sources. It is permanent.
 	ErrInvalidRange = errors.New("segment: invalid range")
 )

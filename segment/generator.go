@@ -54,7 +54,7 @@ func New(cfg Config) (*Generator, error) { return NewContext(context.Background(
 // NewContext makes a Generator: it checks cfg, and waits until each source has returned its first
 // range or failed. It reports all mistakes in cfg together, as [ErrInvalidConfig]. If all sources
 // fail, or ctx ends before one of them has returned a range, it returns their errors, and does not
-// retry. If two sources issue the same numbers or have different Deltas, it returns
+// retry. If two sources issue the same numbers or have different Increments, it returns
 // [ErrInvalidRange]. It does not use ctx afterwards.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	cfg, err := cfg.resolve()
@@ -63,7 +63,7 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	}
 	g := start(cfg)
 	if err := g.begin(ctx); err != nil {
-		_ = g.Close() // always nil
+		go g.Close() // waits for a source that does not return when its context has ended
 		return nil, err
 	}
 	return g, nil

@@ -28,9 +28,9 @@ type Config struct{}
 // The client must connect to the primary: a replica may return stale fences. All operations return
 // an error for a [redis.ClusterClient] that reads from replicas, a client with a cache, and a
 // [redis.Ring], which moves a key to another server when one is down. The client may retry calls,
-// as it does by default: a swap recognises its own effect. The caller closes the client. Unless its
-// Options.ContextTimeoutEnabled is set, a call to a server that does not answer may exceed its
-// context by Options.ReadTimeout.
+// as it does by default: a swap recognises its own effect. The caller closes the client. A call to
+// a server that does not answer may exceed its context by Options.ReadTimeout: always if the
+// context is canceled, and at its deadline unless Options.ContextTimeoutEnabled is set.
 func LeaseStore(client redis.UniversalClient, namespace string, _ Config) leasestore.Store {
 	return kvassigner.LeaseStore(&store{client}, namespace, kvassigner.Config{})
 }
