@@ -103,7 +103,7 @@ func (g *Generator) deltaAt(now time.Time, u *unit, grant *keeper.State) (int64,
 		return 0, generator.Passing{Err: fmt.Errorf("%w: by %v", ErrClockBack, behind), After: behind}
 	case delta == used && u.generation != grant.Generation:
 		return 0, g.usedUp(delta, now) // IDs increase: another lease may have a smaller worker ID
-	case delta > g.alloc.MaxDelta():
+	case delta > g.alloc.MaxDelta() && grant.Last >= g.alloc.MaxDelta(): // with a lower Last the clock is wrong
 		return 0, g.keeper.Exhausted()
 	case delta > grant.Last:
 		g.keeper.Extend(delta)

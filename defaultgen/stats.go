@@ -21,7 +21,7 @@ type Stats struct {
 	RenewFailures int64 // failed calls to the store of worker IDs
 
 	LastDelta int64         // of the current unit; 0 before the first; a renewal moves an idle generator on
-	Ahead     time.Duration // how far LastDelta is ahead of Config.Now; negative when behind
+	Ahead     time.Duration // how far LastDelta is ahead of Config.Now; negative when behind, 0 before the first unit
 	Expires   time.Time     // end of the delta field
 }
 
@@ -34,6 +34,10 @@ func (g *Generator) Stats() Stats {
 	//mutate:swap Stats combines readings of two moments
 	now, last, grant := g.keeper.Now(), g.unit.Load().delta, g.keeper.Latest()
 	window, lasts := g.keeper.Window()
+	ahead := g.alloc.Time(last).Sub(now)
+	if last == 0 {
+		ahead = 0
+	}
 	return Stats{
 		WorkerID:      grant.WorkerID,
 		DatacenterID:  g.cfg.DatacenterID,
@@ -45,7 +49,7 @@ func (g *Generator) Stats() Stats {
 		Renewals:      g.keeper.Renewals.Load(),
 		RenewFailures: g.keeper.Failures.Load(),
 		LastDelta:     last,
-		Ahead:         g.alloc.Time(last).Sub(now),
+		Ahead:         ahead,
 		Expires:       g.alloc.Expires(),
 	}
 }
