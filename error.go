@@ -12,7 +12,8 @@ import (
 // The errors of all generators and of package client. The packages have them under the same names,
 // with their conditions: cached.ErrClosed is ErrClosed.
 var (
-	// ErrInvalidConfig is wrapped in the error for a mistake in a Config, a [FieldError].
+	// ErrInvalidConfig is wrapped in the error for a mistake in a Config, a [FieldError]; a Layout
+	// or an Epoch that is wrong by itself is a bitsalloc.ErrInvalidLayout.
 	ErrInvalidConfig = errors.New("uidring: invalid config")
 	// ErrClosed is returned by every method that issues IDs once Close was called.
 	ErrClosed = errors.New("uidring: closed")

@@ -44,6 +44,10 @@ func TestParseLayout(t *testing.T) {
 		"28/5/17/13@1", "28/5/17/13@1s@1s", " 28/5/17/13", "28/5@1s", "28/5/17/256@1s",
 	} {
 		l, err := bitsalloc.ParseLayout(text)
+		kept := bitsalloc.Recommended()
+		if kept.UnmarshalText([]byte(text)) == nil || kept != bitsalloc.Recommended() {
+			t.Errorf("UnmarshalText(%q) leaves %v", text, kept)
+		}
 		if !errors.Is(err, bitsalloc.ErrInvalidLayout) || l != (bitsalloc.Layout{}) || !strings.Contains(err.Error(), "recommended") {
 			t.Errorf("ParseLayout(%q) = %v, %v, want ErrInvalidLayout and the names of presets", text, l, err)
 		}

@@ -49,8 +49,11 @@ func (l Layout) String() string {
 // MarshalText returns [Layout.String], for flags, JSON and configuration files.
 func (l Layout) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// UnmarshalText is [ParseLayout].
+// UnmarshalText is [ParseLayout]. After an error l is unchanged.
 func (l *Layout) UnmarshalText(text []byte) (err error) {
-	*l, err = ParseLayout(string(text))
+	parsed, err := ParseLayout(string(text))
+	if err == nil {
+		*l = parsed
+	}
 	return err
 }

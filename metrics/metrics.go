@@ -19,7 +19,8 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
-// Stats is the Stats of package cached, defaultgen or segment, or a struct that embeds one.
+// Stats is the Stats of package cached, defaultgen or segment, or a struct that embeds one; not a
+// pointer.
 type Stats interface {
 	// Snapshot returns the Stats of the package, also for the zero value.
 	Snapshot() any

@@ -1,7 +1,6 @@
 package uidringtest_test
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -14,12 +13,12 @@ import (
 // An orderBook is the program under test. Its field ids takes any generator.
 type orderBook struct {
 	ids interface {
-		NextContext(context.Context) (int64, error)
+		Next() (int64, error)
 	}
 }
 
-func (b *orderBook) open(ctx context.Context) string {
-	id, err := b.ids.NextContext(ctx)
+func (b *orderBook) open() string {
+	id, err := b.ids.Next()
 	if err != nil {
 		return "not opened: " + err.Error()
 	}
@@ -32,7 +31,7 @@ func ExampleGenerator() {
 	ids.Fail(nil, cached.ErrLeaseExhausted) // the second call fails
 	book := orderBook{ids}
 	for range 3 {
-		fmt.Println(book.open(context.Background()))
+		fmt.Println(book.open())
 	}
 	// Output:
 	// opened 1000

@@ -11,7 +11,8 @@
 //	g, err := defaultgen.New(defaultgen.Config{Assigner: uidringtest.Worker(7), Now: clock.Now})
 //
 // Such a generator issues the same IDs in each test, even if the clock of the test before went
-// further: the process remembers the time of a worker ID of assigner.Static, and not of Worker.
+// further: the process remembers the time of a worker ID of assigner.Static, and not of Worker. A
+// generator of package cached reads the clock at its start, and then goes on by itself.
 //
 // The clock of package testing/synctest begins in 2000, before the epoch, and a generator refuses
 // to start. Move the clock on first, and close the generator within the bubble:
