@@ -8,9 +8,12 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
@@ -159,6 +162,8 @@ func newLeaser(store leasestore.Store, cfg LeaseConfig) *leaser {
 	l.config.Check(cfg.MaxLead >= 0 && cfg.MaxLead <= maxSpan, "MaxLead", cfg.MaxLead, "0 (default) to %v", maxSpan)
 	//mutate:number,operator as for Window
 	l.config.Check(cfg.MaxSkew >= 0 && cfg.MaxSkew <= maxSpan, "MaxSkew", cfg.MaxSkew, "0 (1 min) to %v", maxSpan)
+	l.config.Check(utf8.ValidString(cfg.Owner) && utf8.RuneCountInString(cfg.Owner) <= 255 && !strings.Contains(cfg.Owner, "\x00"),
+		"Owner", strconv.Quote(cfg.Owner), "up to 255 characters of UTF-8 without NUL")
 	return l
 }
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -233,6 +234,9 @@ func (w *script) do(words testkit.Words) {
 	for _, word := range words[1:] {
 		if name, value, ok := strings.Cut(word, "="); ok && words[0] != "on" {
 			c.args[name] = value
+			if text, err := strconv.Unquote(value); err == nil {
+				c.args[name] = text
+			}
 		}
 	}
 	if !c.prepare() && !c.test() && !c.derive() {
