@@ -37,7 +37,7 @@ func (c *claim) run() (l *lease, err error) {
 	}
 	if len(c.view.status.Faults) > 0 {
 		c.leaser.warned.Do(func() { // not at each try, of which there may be one a second
-			c.terms.cfg.Logger.Warn("assigner: the store may forget acknowledged changes", "faults", c.view.status.Faults,
+			c.warn("assigner: the store may forget acknowledged changes", "faults", c.view.status.Faults,
 				"remedy", "correct these settings, and then remove AllowUndurable")
 		})
 	}
@@ -50,6 +50,12 @@ func (c *claim) run() (l *lease, err error) {
 		return nil, err
 	}
 	return c.resume()
+}
+
+// warn logs a record. The handler of the Logger may need the only connection of a pool.
+func (c *claim) warn(text string, keysAndValues ...any) {
+	storecall.Pause(c.ctx)
+	c.terms.cfg.Logger.Warn(text, keysAndValues...)
 }
 
 // errRaced: another process has changed the row first.

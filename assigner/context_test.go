@@ -3,6 +3,8 @@ package assigner
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -67,17 +69,41 @@ func (f sourceFunc) Assign(ctx context.Context, d Domain) (Lease, error) {
 	return Static(f()).Assign(ctx, d)
 }
 
-// The source of Fenced may need the only connection of a pool.
-func TestClaimHoldsNoConnectionWhileItAsksItsSource(t *testing.T) {
-	s := &connected{memStore: newMemStore()}
-	source := sourceFunc(func() int64 {
-		if s.open != 0 {
-			t.Errorf("%d connections, want none", s.open)
+func (s *connected) Namespaces(ctx context.Context) (map[string]leasestore.Meta, error) {
+	s.connect(ctx)
+	return s.memStore.Namespaces(ctx)
+}
+
+// A handlerFunc is called with each log record, as text.
+type handlerFunc func(record []byte)
+
+func (f handlerFunc) Write(record []byte) (int, error) { f(record); return len(record), nil }
+
+// The source of Fenced and the Logger may need the only connection of a pool.
+func TestClaimHoldsNoConnectionWhileItCallsTheUser(t *testing.T) {
+	s, calls := &connected{memStore: newMemStore()}, 0
+	call := func(what string) {
+		if calls++; s.open != 0 {
+			t.Errorf("%s: %d connections, want none", what, s.open)
 		}
-		return 2
-	})
-	_, err := Fenced(s, source, ownedBy("me")).Assign(t.Context(), memDomain())
-	testkit.Must(t, err)
+	}
+	cfg := ownedBy("me")
+	cfg.Logger = slog.New(slog.NewTextHandler(handlerFunc(func(record []byte) { call(string(record)) }), nil))
+	cfg.AllowUndurable = true
+	s.status.Namespace = "orders"
+	for i := range 3 { // a namespace is new twice, then the store is another server
+		if i < 2 {
+			s.meta, s.others = leasestore.Meta{}, map[int]map[string]leasestore.Meta{1: {"users": s.meta}}[i]
+		}
+		s.status.Identity, s.status.Faults = fmt.Sprint("server ", i), []string{"fsync is off"}[i/2:]
+		source := sourceFunc(func() int64 { call("source"); return int64(i) })
+		if _, err := Fenced(s, source, cfg).Assign(t.Context(), memDomain()); err != nil && !errors.Is(err, ErrQuarantined) {
+			t.Error(err)
+		}
+	}
+	if calls != 3+7 {
+		t.Errorf("%d calls, want 3 of the source and 7 of the Logger", calls)
+	}
 }
 
 // A claim that has other rows to try does not wait for a row that another session has locked.

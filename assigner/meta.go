@@ -27,7 +27,7 @@ func (c *claim) loadMeta() (err error) {
 	created, err := c.swapMeta(leasestore.Meta{Namespace: rand.Text(), Layout: c.terms.domain.Layout, Epoch: c.terms.domain.Epoch,
 		DatacenterID: c.terms.domain.DatacenterID, FirstWorkerID: c.terms.cfg.FirstWorkerID, NextWorkerID: c.terms.cfg.FirstWorkerID, Identity: c.view.status.Identity})
 	if created {
-		c.terms.cfg.Logger.Warn("assigner: the namespace is new in this store", "store", c.view.status.Store, "namespace", c.view.status.Namespace, "first_worker", c.terms.cfg.FirstWorkerID,
+		c.warn("assigner: the namespace is new in this store", "store", c.view.status.Store, "namespace", c.view.status.Namespace, "first_worker", c.terms.cfg.FirstWorkerID,
 			"remedy", "if the service is new, wait until the servers that may become primary have the namespace; otherwise "+
 				"stop it and find its former store")
 		c.warnOfOthers()
@@ -68,14 +68,14 @@ func (c *claim) warnOfOthers() {
 	own := c.view.status.Namespace
 	others, err := c.leaser.store.Namespaces(c.ctx)
 	if err != nil { // a user may have no right to read other namespaces
-		c.terms.cfg.Logger.Warn("assigner: the other namespaces of the store cannot be read", "namespace", own, "error", err)
+		c.warn("assigner: the other namespaces of the store cannot be read", "namespace", own, "error", err)
 		return
 	}
 	maps.DeleteFunc(others, func(name string, m leasestore.Meta) bool {
 		return name == own || mismatch(m, c.terms.domain, m.FirstWorkerID) != nil
 	})
 	if len(others) > 0 {
-		c.terms.cfg.Logger.Warn("assigner: other namespaces give out the same worker IDs", "namespace", own,
+		c.warn("assigner: other namespaces give out the same worker IDs", "namespace", own,
 			"others", slices.Sorted(maps.Keys(others)), "remedy", "if their IDs can meet in a table or a message, use one namespace, or give "+
 				"each a DatacenterID")
 	}

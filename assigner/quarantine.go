@@ -35,7 +35,7 @@ func (c *claim) recognise() error {
 			return err
 		}
 		if stored {
-			c.terms.cfg.Logger.Warn("assigner: the store is another server or another copy of its file, and may have lost commits", "store", c.view.status.Store, "namespace", c.view.status.Namespace,
+			c.warn("assigner: the store is another server or another copy of its file, and may have lost commits", "store", c.view.status.Store, "namespace", c.view.status.Namespace,
 				"now", c.meta.Identity, "before", before, "starts_wait_until", stamp(c.terms.alloc.Time(c.meta.Quarantine-c.view.fences.lead)),
 				"remedy", "none is needed after a failover; never use two copies of a store")
 		}

@@ -23,8 +23,8 @@ type Config struct {
 	// MySQL and MariaDB, where the server may distinguish letter case; PostgreSQL has lower case
 	// anyway.
 	LowerCase bool
-	// Logger receives a warning for each setting that AllowUndurable lets pass, and a record at
-	// debug level for each retry. Nil: slog.Default().
+	// Logger receives warnings, and a debug record for each retry; nil: slog.Default(). Its handler
+	// must not wait for a connection of this database handle: the call may have the only one.
 	Logger *slog.Logger
 }
 
