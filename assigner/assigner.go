@@ -75,8 +75,8 @@ type Lease interface {
 	// Renew tells the store that the holder lives, checks that the worker ID still belongs to the
 	// lease, and returns the grant from now on. When the grant is fenced, Renew raises Last to at
 	// least u.Want; a store of GuaranteeLossy may allow less, bounded by its clock, and no store
-	// allows a Want that is hours above u.Used. Renew changes nothing else of the grant. The
-	// generator calls it at least once a minute, and within RenewWithin of the last call.
+	// allows a Want that is hours above u.Used. Renew changes nothing else of the grant. While
+	// it succeeds, the generator calls it about once in RenewWithin, and at least once a minute.
 	//
 	// ErrWorkerRowLost ends the lease; do not renew it again. The holder of a fenced grant may go
 	// on up to the Last that Renew returns with the error, which may be lower than before: its
@@ -114,7 +114,7 @@ type Grant struct {
 	First, Last int64         // deltas the holder may use, both inclusive, at least 1; Last is Unlimited when there is no fence
 	Guarantee   Guarantee     // protection against a second holder
 	Reusable    bool          // the worker ID may be given out again after this process ends
-	RenewWithin time.Duration // the longest time between the starts of two renewals, since another process may take over the lease then; 0: a minute
+	RenewWithin time.Duration // about the time between the starts of two renewals that succeed; a lease must last at least twice as long; 0: a minute
 	Namespace   string        // of the worker ID, for the log; or ""
 }
 

@@ -53,40 +53,43 @@ func TestLeaseIsRenewedOnceAMinute(t *testing.T) {
 	}
 }
 
-// The pauses in an outage of an hour grow from 50 to 100 ms to 5 to 10 s, even if the errors ask
-// for an hour: otherwise the lease expires.
+// The pauses in an outage of an hour grow from 50 to 100 ms to 5 to 10 s, or to RenewWithin, even
+// if the errors ask for an hour: otherwise the lease expires.
 func TestRenewalIsRetriedInAnOutage(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		var outage []time.Time // the times of its calls
-		var up atomic.Bool
-		r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
-			if up.Load() {
-				return nil
+	for within, most := range map[time.Duration]time.Duration{0: 10 * time.Second, 2 * time.Second: 2 * time.Second, time.Nanosecond: 100 * time.Millisecond} {
+		bubble(t, func(t *testing.T, r *rig) {
+			var outage []time.Time // the times of its calls
+			var up atomic.Bool
+			r.store.Within = within
+			r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
+				if up.Load() {
+					return nil
+				}
+				outage = append(outage, time.Now())
+				return generator.Passing{Err: leasestore.ErrClockSkew, After: time.Hour}
 			}
-			outage = append(outage, time.Now())
-			return generator.Passing{Err: leasestore.ErrClockSkew, After: time.Hour}
-		}
-		r.open(t)
-		time.Sleep(time.Hour)
-		synctest.Wait()
-		last, seen := time.Duration(0), make(map[time.Duration]bool)
-		for i, call := range outage[1:] {
-			gap := call.Sub(outage[i])
-			if gap < min(max(last, 50*time.Millisecond), 5*time.Second) || gap >= min(max(2*last, 100*time.Millisecond), 10*time.Second) {
-				t.Fatalf("%v between the tries %d and %d, after %v", gap, i, i+1, last)
+			r.open(t)
+			time.Sleep(time.Hour)
+			synctest.Wait()
+			last, seen := time.Duration(0), make(map[time.Duration]bool)
+			for i, call := range outage[1:] {
+				gap := call.Sub(outage[i])
+				if gap < min(max(last, 50*time.Millisecond), most/2) || gap >= min(max(2*last, 100*time.Millisecond), most) {
+					t.Fatalf("%v between the tries %d and %d, after %v", gap, i, i+1, last)
+				}
+				last, seen[gap] = gap, true
 			}
-			last, seen[gap] = gap, true
-		}
-		if failures := r.Failures.Load(); failures != int64(len(outage)) || len(seen) < 100 {
-			t.Errorf("%d failures in %d calls, and %d different pauses, want them spread", failures, len(outage), len(seen))
-		}
-		up.Store(true)
-		time.Sleep(10*time.Minute + 10*time.Second)
-		synctest.Wait()
-		if n := r.Renewals.Load(); n < 11 || n > 15 {
-			t.Errorf("%d renewals in ten minutes after the recovery, want the heartbeat again", n)
-		}
-	})
+			if failures := r.Failures.Load(); failures != int64(len(outage)) || len(seen) < 100 {
+				t.Errorf("%d failures in %d calls, and %d different pauses, want them spread", failures, len(outage), len(seen))
+			}
+			up.Store(true)
+			time.Sleep(10*time.Minute + 10*time.Second)
+			synctest.Wait()
+			if n := r.Renewals.Load(); n < 11 || n > 15 && within == 0 {
+				t.Errorf("%d renewals in ten minutes after the recovery, want the heartbeat again", n)
+			}
+		})
+	}
 }
 
 // A generator that repeats a refused request, as soon as the Keeper has reported the refusal, leads

@@ -176,7 +176,7 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 	if after, passes := uidring.RetryAfter(err); passes && !held {
 		k.delay = k.pause(after, err)
 	} else {
-		k.delay = nextDelay(k.delay) //mutate:swap failed does not read the delay
+		k.delay = nextDelay(k.delay, from.RenewWithin) //mutate:swap failed does not read the delay
 		k.failed(err)
 	}
 	generator.Report(k.Logger, "RenewFailed", k.Trace.RenewFailed, assigner.LeaseInfo{Grant: k.Latest().Grant, Err: err})
@@ -207,7 +207,7 @@ func (k *Keeper) renew(ctx context.Context, held *State) error {
 	k.Renewals.Add(1)
 	k.highest = max(k.highest, grant.Last)
 	k.want.CompareAndSwap(want, 0) // a generator that still needs a refused delta asks again
-	k.refused = nextDelay(k.refused)
+	k.refused = nextDelay(k.refused, 0)
 	if grant.Last >= want {
 		k.refused = 0
 	}

@@ -26,9 +26,9 @@ const slowStart = time.Second
 const longestPause = time.Hour
 
 // nextDelay returns the next delay of an exponential backoff with jitter, from about shortestPause
-// to about 10 s.
-func nextDelay(last time.Duration) time.Duration {
-	next := min(max(2*last, shortestPause), 10*time.Second)
+// to about 10 s, or to within if that is shorter and not 0.
+func nextDelay(last, within time.Duration) time.Duration {
+	next := max(min(2*last, cmp.Or(within, time.Minute), 10*time.Second), shortestPause)
 	//mutate:number tuning of the backoff
 	return next/2 + rand.N(next/2)
 }
@@ -99,7 +99,7 @@ func (k *Keeper) retry(err error) (time.Duration, bool) {
 	if k.report.differs(errOutage) {
 		k.Logger.Warn("waiting for a worker ID", "error", err)
 	}
-	k.delay = nextDelay(k.delay)
+	k.delay = nextDelay(k.delay, 0)
 	return min(k.delay, time.Second), true // a start waits for each second
 }
 
