@@ -117,15 +117,18 @@ func (k *Keeper) announceLayout() {
 // three units, which a few restarts within a unit may use up.
 func (k *Keeper) announceStart(s *State) {
 	ahead := s.First - s.Delta
+	if s.Reused() && !k.AllowReuse {
+		ahead -= k.MaxAhead // for which a start waits
+	}
 	if ahead <= max(3, int64(3*time.Second/k.Alloc.Layout().Unit)) {
 		return
 	}
-	calls := "IDs have a time that is so far ahead of the clock"
+	until, calls := s.First, "IDs have a time that is so far ahead of the clock"
 	if ahead > k.MaxAhead {
-		calls = "Next returns an error until then, NextContext waits"
+		until, calls = s.First-k.MaxAhead, "Next returns an error until then, NextContext waits"
 	}
 	k.Logger.Warn("worker ID begins ahead of the clock", "worker", s.WorkerID, "ahead", (time.Duration(ahead) * k.Alloc.Layout().Unit).String(),
-		"until", k.Alloc.Time(s.First).UTC().Format(time.RFC3339), "calls", calls,
+		"until", k.Alloc.Time(until).UTC().Format(time.RFC3339), "calls", calls,
 		"remedy", "call Close when a process ends; after a crash wait, and after a burst choose a layout with more sequence bits")
 }
 
