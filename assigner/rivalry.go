@@ -1,7 +1,6 @@
 package assigner
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 
@@ -64,8 +63,8 @@ func (c *claim) reserve() error {
 	g, first, last := l.Grant(), c.terms.cfg.FirstWorkerID, c.terms.domain.MaxWorkerID()
 	switch {
 	case g.Guarantee != GuaranteeDerived:
-		return errors.Join(fmt.Errorf("assigner: Fenced: source grants a worker ID that is %v, allowed: %v; use that assigner by itself",
-			g.Guarantee, GuaranteeDerived), l.End(c.ctx, Ending{Released: true}))
+		_ = l.End(c.ctx, Ending{Released: true}) // its error may pass, and this one stays
+		return fmt.Errorf("assigner: Fenced: source grants a worker ID that is %v, allowed: %v; use that assigner by itself", g.Guarantee, GuaranteeDerived)
 	case g.WorkerID < first || g.WorkerID > last:
 		return fmt.Errorf("%w: %d from the source of Fenced, allowed with FirstWorkerID %d: %d to %d", ErrWorkerOutOfRange, g.WorkerID, first, first, last)
 	}

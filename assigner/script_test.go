@@ -16,6 +16,7 @@ import (
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
@@ -342,20 +343,26 @@ func (c command) test() bool {
 func (c command) source() Assigner {
 	switch c.Arg(2) {
 	case "unchecked":
-		return given{WorkerID: c.Number(3)}
+		return given{&derivedLease{grant: Grant{WorkerID: c.Number(3)}}, c}
 	case "sticky":
-		return given{Guarantee: GuaranteeSticky}
+		return given{&derivedLease{grant: Grant{Guarantee: GuaranteeSticky}}, c}
 	case "silent":
 		return nothing{}
 	}
 	return Static(c.Number(2))
 }
 
-// given is a source that does not check its worker ID.
-type given Grant
+// given is a source that does not check its worker ID, and whose lease cannot be released yet.
+type given struct {
+	*derivedLease
+	c command
+}
 
-func (g given) Assign(context.Context, Domain) (Lease, error) {
-	return &derivedLease{grant: Grant(g)}, nil
+func (g given) Assign(context.Context, Domain) (Lease, error) { return g, nil }
+
+func (g given) End(_ context.Context, e Ending) error {
+	g.c.Print("  end of the lease of the source, released %v", e.Released)
+	return generator.Passing{Err: errStore, After: time.Second}
 }
 
 // nothing is an assigner with a mistake.

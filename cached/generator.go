@@ -2,7 +2,6 @@ package cached
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -82,11 +81,13 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	}
 	grant := k.Latest()
 	if max(grant.First, grant.Delta+1) > g.alloc.MaxDelta() {
-		return nil, errors.Join(k.NoUnit(), k.Close())
+		_ = k.Close() // which logs its error
+		return nil, k.NoUnit()
 	}
 	if grant.Reused() && !cfg.AllowReuse {
 		if err := k.AwaitFirst(ctx, cfg.MaxAhead); err != nil {
-			return nil, errors.Join(err, k.Close())
+			_ = k.Close()
+			return nil, err
 		}
 	}
 	_ = g.pad(false) //mutate:swap both fill the ring, which is full when New returns

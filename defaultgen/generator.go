@@ -2,7 +2,6 @@ package defaultgen
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -64,11 +63,13 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	g.now(k.Latest()) //mutate:swap the grant is the same
 	grant := k.Latest()
 	if grant.First > g.alloc.MaxDelta() {
-		return nil, errors.Join(k.NoUnit(), g.Close())
+		_ = g.Close() // which logs its error
+		return nil, k.NoUnit()
 	}
 	// An earlier process may have used the worker ID in the current unit.
 	if err := k.AwaitFirst(ctx, min(g.alloc.Time(grant.First).Sub(k.Now()), g.alloc.Layout().Unit)); err != nil {
-		return nil, errors.Join(err, g.Close())
+		_ = g.Close()
+		return nil, err
 	}
 	return g, nil
 }

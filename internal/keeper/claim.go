@@ -2,7 +2,6 @@ package keeper
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -21,7 +20,8 @@ func (k *Keeper) claim(ctx context.Context, from *State) error {
 	}
 	registration, grant, err := k.admit(lease.Grant())
 	if err != nil {
-		return errors.Join(err, k.release(ctx, lease, 0))
+		_ = k.release(ctx, lease, 0) // its error may pass, and err stays
+		return err
 	}
 	k.lease, k.registration = lease, registration
 	k.highest = max(k.highest, grant.Last)

@@ -155,19 +155,19 @@ func (k *Keeper) Close() error {
 		k.abandon() //mutate:remove no test stops run before its next step, which abandons the lease
 		return nil  // no lease to release
 	}
-	if err := k.release(context.Background(), k.lease, issued); err != nil {
-		k.Logger.Warn("worker ID not released", "worker", last.WorkerID, "error", err)
-		return fmt.Errorf("%s: worker ID not released: %w", k.Package, generator.Detach(err))
-	}
-	k.Logger.Info("worker ID released", "worker", last.WorkerID)
-	return nil
+	return k.release(context.Background(), k.lease, issued)
 }
 
-// release gives the worker ID of a lease back within the timeout.
+// release gives the worker ID of a lease back within the timeout, and logs the result.
 func (k *Keeper) release(ctx context.Context, lease assigner.Lease, used int64) error {
 	ctx, cancel := context.WithTimeout(ctx, k.AssignTimeout)
 	defer cancel()
-	return lease.End(ctx, assigner.Ending{Released: true, Used: used})
+	if err := lease.End(ctx, assigner.Ending{Released: true, Used: used}); err != nil {
+		k.Logger.Warn("worker ID not released", "worker", lease.Grant().WorkerID, "error", err)
+		return fmt.Errorf("%s: worker ID not released: %w", k.Package, generator.Detach(err))
+	}
+	k.Logger.Info("worker ID released", "worker", lease.Grant().WorkerID)
+	return nil
 }
 
 // abandon ends the last lease without giving the worker ID back.
