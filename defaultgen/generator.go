@@ -33,8 +33,7 @@ type Generator struct {
 func New(cfg Config) (*Generator, error) {
 	ctx, cancel := keeper.StartContext(cfg.StartTimeout, cfg.Layout)
 	defer cancel()
-	g, err := NewContext(ctx, cfg)
-	return g, generator.Detach(err)
+	return NewContext(ctx, cfg)
 }
 
 // NewContext makes a Generator: it checks cfg and takes a worker ID within ctx. If an earlier

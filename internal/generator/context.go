@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 )
 
 // Ended returns the error of a context that has ended, with the cause if the context has one.
@@ -29,4 +30,6 @@ func (d detached) Is(target error) bool {
 	return target != context.DeadlineExceeded && target != context.Canceled && errors.Is(d.error, target)
 }
 
-func (d detached) As(target any) bool { return errors.As(d.error, target) }
+func (d detached) As(target any) bool {
+	return errors.As(d.error, target) && reflect.ValueOf(target).Elem().Interface() != context.DeadlineExceeded
+}

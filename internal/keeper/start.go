@@ -22,9 +22,6 @@ const shortestPause = 100 * time.Millisecond
 // slowStart is the time after which a start without an answer of the store is logged.
 const slowStart = time.Second
 
-// longestPause bounds RetryAfter: the Keeper calls the store at least this often.
-const longestPause = time.Hour
-
 // nextDelay returns the next delay of an exponential backoff with jitter, from about shortestPause
 // to about 10 s, or to within if that is shorter and not 0.
 func nextDelay(last, within time.Duration) time.Duration {
@@ -33,10 +30,18 @@ func nextDelay(last, within time.Duration) time.Duration {
 	return next/2 + rand.N(next/2)
 }
 
+type startTimeout struct{} // the key of its error in a context
+
 // StartContext returns the context of a start that StartTimeout bounds.
 func StartContext(timeout time.Duration, layout bitsalloc.Layout) (context.Context, context.CancelFunc) {
 	timeout = cmp.Or(timeout, max(30*time.Second, 2*layout.Unit))
-	return context.WithTimeoutCause(context.Background(), timeout, fmt.Errorf("StartTimeout, %v, is over", timeout))
+	return context.WithTimeout(context.WithValue(context.Background(), startTimeout{}, fmt.Errorf("StartTimeout, %v, ends the start", timeout)), timeout)
+}
+
+// late returns the error of a start whose context has ended, or ends too early.
+func late(ctx context.Context) error {
+	timeout, _ := ctx.Value(startTimeout{}).(error)
+	return cmp.Or(timeout, generator.Ended(ctx), context.DeadlineExceeded)
 }
 
 // first takes the first lease. Until ctx ends, it calls Assign again after an error that says when
@@ -47,9 +52,7 @@ func (k *Keeper) first(ctx context.Context) error {
 	ctx = storecall.OnFailure(ctx, func(err error) { k.lastErr.Store(&err) }) // of a try that the store repeats
 	// lastErr is nil until a call fails. The timer may also run while the answer comes.
 	slow := time.AfterFunc(slowStart, func() { k.Logger.Warn("waiting for a worker ID", "error", *cmp.Or(k.lastErr.Load(), &failure)) })
-	//mutate:remove Stop follows each claim
-	defer slow.Stop()
-	var last error // behind the last wait; a call that ctx has ended may not mention it
+	last := failure // before the last wait; a call that ctx has ended may not mention it
 	for {
 		err := k.claim(ctx, k.Latest())
 		slow.Stop()
@@ -57,18 +60,22 @@ func (k *Keeper) first(ctx context.Context) error {
 			return nil
 		}
 		if ctx.Err() != nil {
-			if last != nil {
+			if text := err.Error(); text == ctx.Err().Error() || text == last.Error() { // nothing new
+				err = last
+			} else if last != failure {
 				err = fmt.Errorf("%w; before that: %w", err, last)
 			}
-			// The store may answer the next start.
-			return fmt.Errorf("%w: %w", generator.Ended(ctx), generator.Detach(passing(err, time.Second)))
+			after, _ := uidring.RetryAfter(err) // the store may answer the next start
+			return fmt.Errorf("%w: %w", late(ctx), generator.Detach(generator.Passing{Err: err, After: cmp.Or(after, time.Second)}))
 		}
 		wait, passes := k.retry(err)
 		switch {
 		case !passes:
 			return generator.Detach(err)
 		case tooLong(ctx, wait):
-			return generator.Detach(passing(fmt.Errorf("%w; the start ends before the next try, in %v", err, wait.Round(time.Second)), wait))
+			after, _ := uidring.RetryAfter(err)
+			err = generator.Passing{Err: fmt.Errorf("%w; the next try would be in %v", err, wait.Round(time.Second)), After: cmp.Or(after, time.Second)}
+			return fmt.Errorf("%w: %w", late(ctx), generator.Detach(err))
 		}
 		last = err
 		select {
@@ -76,14 +83,6 @@ func (k *Keeper) first(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-}
-
-// passing makes err tell when to retry, unless it does.
-func passing(err error, after time.Duration) error {
-	if _, says := uidring.RetryAfter(err); says {
-		return err
-	}
-	return generator.Passing{Err: err, After: after}
 }
 
 // retry returns the time after which Start repeats a call that failed, and false for an error that
@@ -117,7 +116,7 @@ func (k *Keeper) pause(after time.Duration, err error) time.Duration {
 	if k.report.differs(kindOf(err)) {
 		k.Logger.Warn("waiting for a worker ID", "retry", after.String(), "error", err)
 	}
-	least := min(max(after, shortestPause), longestPause)
+	least := min(max(after, shortestPause), time.Hour) // the Keeper calls the store at least this often
 	return least + rand.N(min(least/8, 5*time.Second)) //mutate:number tuning of the jitter
 }
 
@@ -125,8 +124,8 @@ func (k *Keeper) pause(after time.Duration, err error) time.Duration {
 // ctx ends. If ctx ends earlier, it returns an error at once.
 func (k *Keeper) AwaitFirst(ctx context.Context, d time.Duration) error {
 	if tooLong(ctx, d) {
-		return fmt.Errorf("%s: an earlier process may have used the worker ID for the next %v, and the start ends before: raise StartTimeout, "+
-			"or the time of the context: %w", k.Package, d, context.DeadlineExceeded)
+		return fmt.Errorf("%s: %w: an earlier process may have used the worker ID for the next %v: raise StartTimeout, or the time of the context",
+			k.Package, late(ctx), d)
 	}
 	if d > slowStart {
 		k.Logger.Warn("waiting for the first unit of a worker ID that an earlier process may have used", "for", d.String())
@@ -135,6 +134,6 @@ func (k *Keeper) AwaitFirst(ctx context.Context, d time.Duration) error {
 	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%s: waiting for the first unit: %w", k.Package, generator.Ended(ctx))
+		return fmt.Errorf("%s: waiting for the first unit: %w", k.Package, late(ctx))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"reflect"
 	"slices"
 	"strings"
@@ -206,7 +207,7 @@ func (w *story) text(err error) string {
 	if after, passes := uidring.RetryAfter(err); passes {
 		text += fmt.Sprintf(" (passes after %v)", after)
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
+	if _, timeout := errors.AsType[net.Error](err); timeout || errors.Is(err, context.DeadlineExceeded) {
 		text += " (the end of the context)"
 	}
 	return text
