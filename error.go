@@ -15,7 +15,7 @@ var (
 	// ErrInvalidConfig is wrapped in the error for a mistake in a Config, a [FieldError]; a Layout
 	// or an Epoch that is wrong by itself is a bitsalloc.ErrInvalidLayout.
 	ErrInvalidConfig = errors.New("uidring: invalid config")
-	// ErrClosed is returned by every method that issues IDs once Close was called.
+	// ErrClosed is returned by methods that are asked for IDs once Close has returned.
 	ErrClosed = errors.New("uidring: closed")
 	// ErrEmpty is returned when no ID is in memory. It passes.
 	ErrEmpty = errors.New("uidring: no ID is ready")

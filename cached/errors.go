@@ -13,7 +13,7 @@ var (
 	// ErrInvalidConfig is returned by [New] and [Config.Validate] for a mistake in the Config. The
 	// text names every field that is wrong, the value given and the values allowed.
 	ErrInvalidConfig = uidring.ErrInvalidConfig
-	// ErrClosed is returned by every method that issues IDs once Close was called.
+	// ErrClosed is returned by methods that are asked for IDs once Close has returned.
 	ErrClosed = uidring.ErrClosed
 	// ErrEmpty is returned under the policy Reject when the ring is empty. It passes.
 	ErrEmpty = uidring.ErrEmpty

@@ -8,7 +8,7 @@ var (
 	// ErrInvalidConfig is returned by [New] and [Config.Validate] for a mistake in the Config. The
 	// text names every field that is wrong, the value given and the values allowed.
 	ErrInvalidConfig = uidring.ErrInvalidConfig
-	// ErrClosed is returned by every method that issues IDs once Close was called.
+	// ErrClosed is returned by methods that are asked for IDs once Close has returned.
 	ErrClosed = uidring.ErrClosed
 	// ErrSequenceExhausted is returned when all IDs of the current unit are issued. It passes when
 	// the unit ends.

@@ -88,8 +88,8 @@ func (g *Generator) WorkerID() int64 { return g.keeper.Latest().WorkerID }
 func (g *Generator) Invalidate() { g.keeper.Invalidate() }
 
 // Close ends the generator and releases the worker ID, within AssignTimeout if the assigner obeys
-// its context. After it, and in calls that wait, callers get ErrClosed. Close returns the error of
-// the release, and the same error when called again. A func of Trace must not call it.
+// its context. Until it has ended a call to the store, callers may get IDs; afterwards, and in
+// calls that wait, ErrClosed. It returns the error of the release, also when called again.
 func (g *Generator) Close() error { return g.closer.Close(g.keeper.Close) }
 
 // now reads the clock. Under GoOn the clock goes on from the highest reading that the grant covers.

@@ -11,7 +11,7 @@ var (
 	// ErrInvalidConfig is returned by New and Config.Validate for a mistake in the Config. The text
 	// names every field that is wrong, the value given and the values allowed.
 	ErrInvalidConfig = uidring.ErrInvalidConfig
-	// ErrClosed is returned by every method that issues IDs once Close was called.
+	// ErrClosed is returned by methods that are asked for IDs once Close has returned.
 	ErrClosed = uidring.ErrClosed
 	// ErrEmpty is returned when all ranges are used up: at once under the policy Reject, or when
 	// the store does not answer. It wraps the error of the store, if there was one. It passes, also
