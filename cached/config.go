@@ -88,9 +88,9 @@ type Config struct {
 }
 
 // Trace holds funcs for rare events; each may be nil. The goroutine that meets the event calls the
-// func, under no lock, and waits for it. Several goroutines may call a func at once. An ID that the
-// ring has ready causes no call. A panic in a func is recovered and logged; a func must not call
-// runtime.Goexit.
+// func, under no lock, and waits for it; several may at once. It may be renewing the lease or
+// padding, so a func must not wait, take IDs or call Close: it starts a goroutine for that. A panic
+// in a func is recovered and logged; a func must not call runtime.Goexit.
 type Trace struct {
 	// Padded is called after a padding pass that has put blocks.
 	Padded func(PaddedInfo)

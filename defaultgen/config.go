@@ -92,8 +92,8 @@ type Config struct {
 }
 
 // Trace holds funcs for rare events; each may be nil. The goroutine that meets the event calls the
-// func, under no lock, and waits for it. Several goroutines may call a func at once. A panic in a
-// func is recovered and logged.
+// func, under no lock, and waits for it; several may at once. It may be renewing the lease, so a
+// func must not wait, take IDs or call Close: it starts a goroutine for that. A panic is logged.
 type Trace struct {
 	// TakeRejected is called when a method that issues IDs returns an error other than ErrClosed,
 	// but not for the errors of calls that such a func makes.

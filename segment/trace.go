@@ -5,8 +5,8 @@ import "time"
 // Trace holds funcs for rare events. Failures are in the log and in Stats.
 type Trace struct {
 	// Fetched, unless nil, is called when a range has been fetched. The goroutine that fetches
-	// calls it, under no lock, and waits for it; each source has a goroutine. A panic is recovered
-	// and logged.
+	// calls it, under no lock; each source has a goroutine. A func must not wait, take IDs or call
+	// Close: it starts a goroutine for that. A panic is recovered and logged.
 	Fetched func(FetchedInfo)
 }
 
