@@ -38,8 +38,8 @@ import (
 // below a minute together with the time by which its host's clock is behind the store's, and this
 // clock is not set back by minutes meanwhile. The clock of the store is at most a minute ahead;
 // etcd and files have the clock of the host that calls Horizon. Generators of package cached have a
-// MaxStaleness, or the horizon stands at the beginning of their leases. An ID that was issued is
-// not a row that was committed: a transaction may still be open.
+// MaxStaleness, or the horizon stands at the beginning of their leases. IDs of a long call, such as
+// FillContext, may be below the horizon before it returns, and until their rows are committed.
 //
 // Horizon returns an error for a lossy store, for a namespace that was never used, while a recovery
 // is not finished, and [ErrClockSkew] when the store's clock is more than a minute ahead of this
