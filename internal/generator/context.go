@@ -30,6 +30,7 @@ func (d detached) Is(target error) bool {
 	return target != context.DeadlineExceeded && target != context.Canceled && errors.Is(d.error, target)
 }
 
+// As hides DeadlineExceeded, which has the methods of a net.Error.
 func (d detached) As(target any) bool {
 	return errors.As(d.error, target) && reflect.ValueOf(target).Elem().Interface() != context.DeadlineExceeded
 }
