@@ -37,7 +37,8 @@ func (c *claim) recognise() error {
 		if stored {
 			c.warn("assigner: the store is another server or another copy of its file, and may have lost commits", "store", c.view.status.Store, "namespace", c.view.status.Namespace,
 				"now", c.meta.Identity, "before", before, "starts_wait_until", stamp(c.terms.alloc.Time(c.meta.Quarantine-c.view.fences.lead)),
-				"remedy", "none is needed after a failover; never use two copies of a store")
+				"remedy", fmt.Sprintf("none is needed after a failover, unless a generator was over %v (MaxLead) ahead of the clock; "+
+					"never use two copies of a store", c.terms.span(c.view.fences.lead)))
 		}
 	}
 	return nil

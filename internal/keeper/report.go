@@ -99,8 +99,9 @@ func (k *Keeper) announceClaim(s *State) {
 	generator.Report(k.Logger, "LeaseAssigned", k.Trace.LeaseAssigned, assigner.LeaseInfo{Grant: s.Grant})
 }
 
-// longLead is how far ID time may be ahead of the clock before the Keeper warns.
-const longLead = 10 * time.Minute
+// longLead is how far ID time may be ahead of the clock before the Keeper warns: the default of
+// MaxLead of a lease, beyond which a failover that loses commits may repeat IDs.
+const longLead = 5 * time.Minute
 
 // announceLayout warns of a layout that was left out: it must stay as it is once there are IDs.
 func (k *Keeper) announceLayout() {
@@ -144,6 +145,6 @@ func (k *Keeper) announce(s *State) {
 	if lead := min(at.Sub(k.Now()), at.Sub(s.Clock.Now())); !k.report.leads && lead > longLead {
 		k.report.leads = true
 		k.Logger.Warn("ID time runs ahead of the clock", "ahead", lead.Truncate(time.Minute).String(), "layout", k.Alloc.Layout().String(),
-			"remedy", "a layout with more sequence bits, or MaxAhead to bound it")
+			"remedy", "a layout with more sequence bits, or MaxAhead: a failover that loses commits may repeat IDs that are further ahead than MaxLead")
 	}
 }
