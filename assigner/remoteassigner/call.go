@@ -70,7 +70,7 @@ func refused(response *http.Response, text []byte, cause error) error {
 	_ = json.Unmarshal(text, &problem)
 	about := response.Status
 	if problem.Detail != "" {
-		about += ": " + problem.Detail
+		about += ": " + strings.TrimSuffix(problem.Detail, ".")
 	}
 	switch response.StatusCode {
 	case http.StatusOK:

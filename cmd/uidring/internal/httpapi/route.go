@@ -99,7 +99,7 @@ func (s *Server) commonRoutes(address string) routes {
 	t.add("/v1/id", route{handle: s.id, places: t.places, draws: true})
 	t.add(parsePath+"{id}", route{handle: s.parse, places: t.places})
 	t.add("/openapi.json", route{handle: adapt(http.HandlerFunc(describe)), places: t.open, open: true})
-	t.unknown = t.complete("unknown", route{handle: unknownPath, places: t.open, open: true})
+	t.unknown = t.complete("unknown", route{handle: unknownPath, places: t.open, open: true, own: true})
 	return t
 }
 
