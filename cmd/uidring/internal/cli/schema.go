@@ -45,6 +45,9 @@ func newSchema(s *streams) *cobra.Command {
 				return printFunctions(s.out, args[0], alloc)
 			case apply:
 				return flags.with(cmd.Context(), func(ctx context.Context, st *storeurl.Store) error {
+					if !strings.HasPrefix(st.String(), args[0]) { // postgresql: begins with postgres, too
+						return usagef("%s with --store %s, allowed: a database of the same kind", args[0], st)
+					}
 					made, err := st.Create(ctx, groups...)
 					if err != nil {
 						return err
