@@ -100,7 +100,7 @@ func newWorkersNamespaces(s *streams) *cobra.Command {
 		},
 	}
 	flags.addTo(cmd)
-	_ = cmd.Flags().MarkHidden("namespace")
+	cmd.Flags().Lookup("namespace").Usage = "`name` of a namespace that an https: server offers; other stores need none (UIDRING_NAMESPACE)"
 	s.addJSON(cmd)
 	return cmd
 }
