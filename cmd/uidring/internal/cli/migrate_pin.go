@@ -41,8 +41,7 @@ func newMigratePin(s *streams) *cobra.Command {
 			})
 		},
 	}
-	store.addTo(cmd)
-	_ = cmd.Flags().MarkHidden("namespace")
+	store.addSQLTo(cmd)
 	old.addTo(cmd)
 	return cmd
 }

@@ -66,8 +66,7 @@ func newSchema(s *streams) *cobra.Command {
 	cmd.Flags().BoolVar(&apply, "apply", false, "create missing tables")
 	cmd.Flags().BoolVar(&functions, "functions", false, "print functions of IDs")
 	format.addTo(cmd)
-	flags.addTo(cmd)
-	_ = cmd.Flags().MarkHidden("namespace") // all namespaces share the tables
+	flags.addSQLTo(cmd)
 	return cmd
 }
 

@@ -21,14 +21,21 @@ type storeFlags struct {
 
 // addTo adds the flags to a command.
 func (f *storeFlags) addTo(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.url, "store", "", storeUsage())
+	cmd.Flags().StringVar(&f.url, "store", "", storeUsage(false))
 	cmd.Flags().StringVar(&f.namespace, "namespace", "default", "`name` of the namespace of worker IDs (UIDRING_NAMESPACE)")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 10*time.Second, "time limit for each step: to read the store, and to change it")
 }
 
-// storeUsage is the help of the flag store.
-func storeUsage() string {
-	return "`URL` of the store of worker IDs:\n  " + strings.Join(storeurl.Forms(), "\n  ") +
+// addSQLTo adds the flags to a command for the tables of a database, which all namespaces share.
+func (f *storeFlags) addSQLTo(cmd *cobra.Command) {
+	f.addTo(cmd)
+	cmd.Flags().Lookup("store").Usage = storeUsage(true)
+	_ = cmd.Flags().MarkHidden("namespace")
+}
+
+// storeUsage is the help of the flag store, for all stores or for SQL databases alone.
+func storeUsage(sql bool) string {
+	return "`URL` of the store of worker IDs:\n  " + strings.Join(storeurl.Forms(sql), "\n  ") +
 		"\nOther users see command lines: put a URL with a password into UIDRING_STORE"
 }
 

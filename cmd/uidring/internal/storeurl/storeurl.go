@@ -33,6 +33,7 @@ type kind struct {
 	params  []string // allowed; nil: the driver checks them
 	path    bool     // a path follows the scheme, without host and parameters
 	noHost  bool     // the host may be missing
+	sql     bool     // a database, so that Store.DB is not nil
 }
 
 // kinds is the only list of the kinds of stores: errors, help texts and tests take it from here.
@@ -40,9 +41,9 @@ type kind struct {
 func kinds() []kind {
 	withTLS := []string{"ca", "cert", "key", "tls"}
 	return []kind{
-		{schemes: []string{"sqlite"}, forms: "sqlite:///path/ids.db, sqlite:ids.db", open: openSQLite, path: true},
-		{schemes: []string{"mysql"}, forms: "mysql://user:password@host:3306/database", open: openMySQL, tls: byDriver},
-		{schemes: []string{"postgres", "postgresql"}, forms: "postgres://user:password@host:5432/database", open: openPostgres},
+		{schemes: []string{"sqlite"}, forms: "sqlite:///path/ids.db, sqlite:ids.db", open: openSQLite, path: true, sql: true},
+		{schemes: []string{"mysql"}, forms: "mysql://user:password@host:3306/database", open: openMySQL, tls: byDriver, sql: true},
+		{schemes: []string{"postgres", "postgresql"}, forms: "postgres://user:password@host:5432/database", open: openPostgres, sql: true},
 		{schemes: []string{"redis", "rediss"}, forms: "redis://user:password@host:6379/0", open: openRedis, tls: byScheme},
 		{schemes: []string{"etcd"}, forms: "etcd://user:password@host:2379,host2:2379", open: openEtcd, tls: byParam, params: withTLS},
 		{schemes: []string{"zookeeper"}, forms: "zookeeper://user:password@host:2181,host2:2181/root", open: openZooKeeper, tls: byParam, params: withTLS},
@@ -54,10 +55,12 @@ func kinds() []kind {
 	}
 }
 
-// Forms returns the forms of the URLs, for texts.
-func Forms() (forms []string) {
+// Forms returns the forms of the URLs for texts: of all stores, or of SQL databases alone.
+func Forms(sql bool) (forms []string) {
 	for _, k := range kinds() {
-		forms = append(forms, k.forms)
+		if k.sql || !sql {
+			forms = append(forms, k.forms)
+		}
 	}
 	return forms
 }
