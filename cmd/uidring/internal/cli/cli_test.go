@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -66,10 +67,11 @@ func TestExitCodesStayTheSame(t *testing.T) {
 }
 
 func TestHelpHasAnExample(t *testing.T) {
+	wide := regexp.MustCompile("(?m)^.{81}")
 	var visit func(cmd *cobra.Command, path ...string)
 	visit = func(cmd *cobra.Command, path ...string) {
-		if out := quietly(t, append(path, "--help")...); !strings.Contains(out, "Examples:\n  ") || strings.Contains(out, "\t") {
-			t.Errorf("uidring %q --help has no example, or tabs:\n%s", path, out)
+		if out := quietly(t, append(path, "--help")...); !strings.Contains(out, "Examples:\n  ") || strings.Contains(out, "\t") || wide.MatchString(out) {
+			t.Errorf("uidring %q --help has no example, tabs, or a line of more than 80 columns:\n%s", path, out)
 		}
 		for _, sub := range cmd.Commands() {
 			visit(sub, append(slices.Clone(path), sub.Name())...)

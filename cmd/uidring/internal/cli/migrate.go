@@ -17,7 +17,7 @@ func newMigrate(s *streams) *cobra.Command {
 		Use:     "migrate",
 		Short:   "Examine the IDs of another generator before a change to this one",
 		Long:    "The migrate commands help to replace another generator of IDs: see docs/MIGRATION.md.",
-		Example: "  mysql --quick -N shop -e 'SELECT id FROM orders' | uidring migrate check --old baidu --layout recommended -",
+		Example: "  mysql --quick -N shop -e 'SELECT id FROM orders' |\n    uidring migrate check --old baidu --layout recommended -",
 	}, newMigrateCheck(s), newMigratePin(s))
 }
 
@@ -31,9 +31,9 @@ func newMigrateCheck(s *streams) *cobra.Command {
 			"whether an ID exists twice. It keeps 8 bytes for each ID in memory. Write -- before negative arguments.\n\n" +
 			"The verdict needs the smallest and the largest ID only, and the same of the negative ones.\n\n" +
 			"The exit code is 0 if the new IDs will be above the old ones, 4 if not, and 1 if there is no verdict.",
-		Example: "  mysql --quick -N shop -e 'SELECT id FROM orders' | uidring migrate check --old baidu --layout recommended -\n" +
-			"  psql -At -c 'SELECT id FROM orders' | uidring migrate check --old bwmarrin --layout snowflake --epoch 1288834974657 -\n" +
-			"  uidring migrate check --old 29/0/21/13 --old-epoch 2016-09-19T16:00:00Z 1120725984225394689",
+		Example: "  mysql --quick -N shop -e 'SELECT id FROM orders' |\n    uidring migrate check --old baidu --layout recommended -\n" +
+			"  psql -At -c 'SELECT id FROM orders' | uidring migrate check \\\n    --old bwmarrin --layout snowflake --epoch 1288834974657 -\n" +
+			"  uidring migrate check --old 29/0/21/13 \\\n    --old-epoch 2016-09-19T16:00:00Z 1120725984225394689",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return m.run(args) },
 	}

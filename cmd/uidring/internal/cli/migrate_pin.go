@@ -20,7 +20,7 @@ func newMigratePin(s *streams) *cobra.Command {
 			"which uidring schema mysql nodes --apply creates. Go processes with other ones can then take no worker IDs from WORKER_NODE, and leases\n" +
 			"with another number of bits below the delta may have all worker IDs. pin changes nothing that is stored.",
 		Example: "  uidring migrate pin --old baidu --store mysql://ids:secret@db/shop\n" +
-			"  uidring migrate pin --old 29/0/21/13 --old-epoch 2016-09-20T00:00:00+08:00 --store mysql://ids:secret@db/shop",
+			"  uidring migrate pin --old 29/0/21/13 \\\n    --old-epoch 2016-09-20T00:00:00+08:00 --store mysql://ids:secret@db/shop",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			java, err := old.get()

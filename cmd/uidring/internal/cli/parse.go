@@ -24,7 +24,7 @@ func newParse(s *streams) *cobra.Command {
 		Example: "  uidring parse 22079567884713991\n" +
 			"  uidring parse 00KKH80090007 01d7jAoW61H\n" +
 			"  mysql -N -e 'SELECT id FROM orders' | uidring parse --json -\n" +
-			"  uidring parse --layout snowflake --epoch 2010-11-04T01:42:54.657Z 1541815603606036480",
+			"  uidring parse --layout snowflake --epoch 1288834974657 1541815603606036480",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) (err error) {
 			if p.alloc, err = format.allocator(); err != nil {

@@ -18,7 +18,7 @@ func newPlan(s *streams) *cobra.Command {
 	var p planner
 	cmd := &cobra.Command{
 		Use:   "plan --rate N",
-		Short: "Find a layout for a rate, a number of processes and a number of years",
+		Short: "Find a layout for a rate, a number of processes and of years",
 		Long: "plan shows for each layout whether it is sufficient (\"will do\"), the number of values of each field, and\n" +
 			"when it ends. The layout fitted is made for the given numbers. Give rate and processes of the largest datacenter.\n\n" +
 			"Worker IDs are leased: the layout needs twice as many as processes, since a killed process keeps its own for two\n" +

@@ -20,7 +20,7 @@ func newRange(s *streams) *cobra.Command {
 			"--from and excludes --to. If the span begins or ends within a unit of ID time, the range has all IDs of that unit.\n\n" +
 			"The time in an ID may differ from the time of its issue: widen the span by MaxStaleness and MaxAhead of the generator.",
 		Example: "  uidring range --from 2026-11-21 --to 2026-11-22\n" +
-			"  uidring range --from 2026-11-21T15:00:00+01:00 --to 2026-11-21T16:00:00+01:00 --json",
+			"  uidring range --json --from 2026-11-21T15:00:00+01:00 --to 2026-11-22",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return printRange(s, &format, from.Time, to.Time) },
 	}

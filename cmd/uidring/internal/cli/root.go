@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -26,10 +27,32 @@ func newRoot(s *streams) *cobra.Command {
 		PersistentPreRunE: s.readSettings,
 	}, newParse(s), newRange(s), newPlan(s), newMigrate(s), newSchema(s), newWorkers(s), newServe(s))
 	root.Args = nil // cobra then rejects unknown commands with the names of similar ones
+	root.SetHelpTemplate("{{reflow (or .Long .Short)}}\n\n{{.UsageString}}")
+	root.SetUsageTemplate(strings.NewReplacer(".FlagUsages ", ".FlagUsagesWrapped 80 ",
+		"{{if .HasAvailableInheritedFlags}}", "{{with .Annotations.stores}}\n\nURLs of stores:\n  {{.}}{{end}}{{if .HasAvailableInheritedFlags}}").
+		Replace(root.UsageTemplate()))
 	root.SetIn(s.in)
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	return root
+}
+
+func init() { cobra.AddTemplateFunc("reflow", reflow) }
+
+// reflow wraps the paragraphs of a help text at 80 columns, as the flags are.
+func reflow(text string) string {
+	var lines []string
+	for paragraph := range strings.SplitSeq(text, "\n\n") {
+		line := ""
+		for word := range strings.FieldsSeq(paragraph) {
+			if len(line)+len(word) >= 80 {
+				lines, line = append(lines, line), ""
+			}
+			line = strings.TrimPrefix(line+" "+word, " ")
+		}
+		lines = append(lines, line, "")
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
 }
 
 // group adds commands to a command that only prints its help.

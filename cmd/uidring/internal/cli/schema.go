@@ -18,7 +18,7 @@ func newSchema(s *streams) *cobra.Command {
 	var apply, functions bool
 	cmd := &cobra.Command{
 		Use:   "schema {mysql | postgres | sqlite} [leases] [nodes] [segments]",
-		Short: "Print the SQL of the tables, or create them; print SQL functions of IDs",
+		Short: "Print or create the tables; print SQL functions of IDs",
 		Long: "schema prints the SQL of the tables that hold worker IDs, for the database's command-line client. With --apply it\n" +
 			"creates the missing tables in the database of --store, and leaves existing tables alone.\n\n" +
 			"leases (the default) are the tables of leased worker IDs; nodes are WORKER_NODE, which Java services share, and its\n" +

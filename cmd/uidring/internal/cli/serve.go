@@ -79,7 +79,7 @@ func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	c, flags := &f.config, cmd.Flags()
 	flags.StringVar(&f.data, "data", dataFolder(os.Getenv), "`folder` for the SQLite file with the worker IDs, created if missing; not with --store")
-	flags.StringVar(&f.url, "store", "", storeUsage(false))
+	addStore(cmd, &f.url)
 	flags.StringVar(&c.Namespace, "namespace", "default", "`name` of the namespace of worker IDs: the same for all services whose IDs can meet")
 	flags.BoolVar(&c.NewStore, "new-store", false, "create a new store although serve expects an existing one; for one start")
 	flags.BoolVar(&c.CreateSchema, "create-schema", true, "create missing tables")

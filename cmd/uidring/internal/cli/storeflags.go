@@ -21,7 +21,7 @@ type storeFlags struct {
 
 // addTo adds the flags to a command.
 func (f *storeFlags) addTo(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.url, "store", "", storeUsage(false))
+	addStore(cmd, &f.url)
 	cmd.Flags().StringVar(&f.namespace, "namespace", "default", "`name` of the namespace of worker IDs (UIDRING_NAMESPACE)")
 	cmd.Flags().DurationVar(&f.timeout, "timeout", 10*time.Second, "time limit for each step: to read the store, and to change it")
 }
@@ -29,14 +29,19 @@ func (f *storeFlags) addTo(cmd *cobra.Command) {
 // addSQLTo adds the flags to a command for the tables of a database, which all namespaces share.
 func (f *storeFlags) addSQLTo(cmd *cobra.Command) {
 	f.addTo(cmd)
-	cmd.Flags().Lookup("store").Usage = storeUsage(true)
+	cmd.Annotations = storeURLs(true)
 	_ = cmd.Flags().MarkHidden("namespace")
 }
 
-// storeUsage is the help of the flag store, for all stores or for SQL databases alone.
-func storeUsage(sql bool) string {
-	return "`URL` of the store of worker IDs:\n  " + strings.Join(storeurl.Forms(sql), "\n  ") +
-		"\nOther users see command lines: put a URL with a password into UIDRING_STORE"
+// addStore adds the flag store to a command.
+func addStore(cmd *cobra.Command, url *string) {
+	cmd.Flags().StringVar(url, "store", "", "`URL` of the store of worker IDs. Other users see command lines: put a URL with a password into UIDRING_STORE")
+	cmd.Annotations = storeURLs(false)
+}
+
+// storeURLs has the URLs of all stores, or of SQL databases alone, for the help.
+func storeURLs(sql bool) map[string]string {
+	return map[string]string{"stores": strings.Join(storeurl.Forms(sql), "\n  ")}
 }
 
 // open opens the store. An invalid URL is a usage error; a server that does not answer is not.

@@ -20,7 +20,7 @@ import (
 func newWorkers(s *streams) *cobra.Command {
 	return group(&cobra.Command{
 		Use:   "workers",
-		Short: "List worker IDs and their holders, print the horizon, revoke one, recover after a restore",
+		Short: "List worker IDs, revoke one, recover after a restore",
 		Long: "The workers commands administer the leases of a namespace, in the store of --store or UIDRING_STORE. A lease is the right\n" +
 			"to a worker ID. Worker IDs of the table WORKER_NODE have no lease.",
 		Example: "  export UIDRING_STORE=mysql://ids:secret@db/ids UIDRING_NAMESPACE=orders\n" +
@@ -38,8 +38,8 @@ func newWorkersList(s *streams) *cobra.Command {
 			"ahead of the store's clock, with a minus sign once the clock has passed it. The holder of an expired worker ID has not\n" +
 			"renewed it, and others may take it. A revoked one was taken from its holder, and is not yet available. Worker IDs that\n" +
 			"were set aside for processes that start at once, and never used, share a line. --json lists each.",
-		Example: "  uidring workers list --store sqlite:///var/lib/uidring/ids.db --namespace orders\n" +
-			"  uidring workers list --json | jq '.workers[] | select(.state == \"held\") | .owner'",
+		Example: "  uidring workers list --store sqlite:///srv/ids.db --namespace orders\n" +
+			"  uidring workers list --json |\n    jq '.workers[] | select(.state == \"held\") | .owner'",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return flags.read(cmd.Context(), func(seen *listing) error {
@@ -60,7 +60,7 @@ func newWorkersHorizon(s *streams) *cobra.Command {
 		Long: "horizon prints an ID. All smaller IDs of the namespace have been issued, or never will be. A job that reads the rows of a\n" +
 			"table by ID reads those below the horizon, and later goes on from there. Rows of open transactions are not counted: see\n" +
 			"docs/HORIZON.md. After the first call package backdate has no IDs left in the namespace.",
-		Example: "  uidring workers horizon --store sqlite:///var/lib/uidring/ids.db --namespace orders\n" +
+		Example: "  uidring workers horizon --store sqlite:///srv/ids.db --namespace orders\n" +
 			"  uidring workers horizon | uidring parse -",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -84,7 +84,7 @@ func newWorkersNamespaces(s *streams) *cobra.Command {
 		Use:     "namespaces",
 		Short:   "Print the namespaces of a store",
 		Long:    "namespaces prints each namespace of the store with its layout and the worker IDs that no process has had yet (LEFT).",
-		Example: "  uidring workers namespaces --store sqlite:///var/lib/uidring/ids.db",
+		Example: "  uidring workers namespaces --store sqlite:///srv/ids.db",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return flags.with(cmd.Context(), func(ctx context.Context, st *storeurl.Store) error {

@@ -20,7 +20,7 @@ func newWorkersRevoke(s *streams) *cobra.Command {
 		Long: "revoke takes a worker ID from its holder, which learns it at its next renewal and takes another. The fence stays, so no ID is\n" +
 			"issued twice even if the holder is alive. Others may take the worker ID once its lease would have expired. Do not revoke the\n" +
 			"worker ID of a holder that is gone: its lease expires by itself. Without --yes it changes nothing.",
-		Example: "  uidring workers revoke 7 --store sqlite:///var/lib/uidring/ids.db --namespace orders\n" +
+		Example: "  uidring workers revoke 7 --store sqlite:///srv/ids.db --namespace orders\n" +
 			"  uidring workers revoke 7 --yes",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -49,7 +49,7 @@ func newWorkersRecover(s *streams) *cobra.Command {
 			"holders. Keep the network between generators and the store closed from the restore to the end of recover.\n\n" +
 			"--ahead has to be larger than the lead of any generator over the clock, including its window: 1h is plenty for\n" +
 			"generators at the pace of the clock. Without --yes it changes nothing.",
-		Example: "  uidring workers recover --ahead 1h --store mysql://ids@db/ids --namespace orders\n" +
+		Example: "  uidring workers recover --ahead 1h --store mysql://db/ids --namespace orders\n" +
 			"  uidring workers recover --ahead 1h --yes",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
