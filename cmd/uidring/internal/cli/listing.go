@@ -150,7 +150,7 @@ func (l *listing) print(w io.Writer) {
 	if l.Overlap != "" {
 		fmt.Fprintf(w, "OVERLAP\t%s\n", printable(l.Overlap))
 	}
-	fmt.Fprintln(w, "\nWORKER\tSTATE\tFENCE\tFENCE TIME\tAHEAD\tEXPIRES\tLEASE\tOWNER")
+	fmt.Fprintln(w, "\nWORKER\tSTATE\tOWNER\tLEASE\tAHEAD\tFENCE\tFENCE TIME\tEXPIRES")
 	for i := 0; i < len(l.Workers); i++ {
 		r := l.Workers[i]
 		if n := unused(l.Workers[i:]); n > 0 {
@@ -158,7 +158,7 @@ func (l *listing) print(w io.Writer) {
 			if n > 1 {
 				numbers += "-" + strconv.FormatInt(r.Worker+int64(n)-1, 10)
 			}
-			fmt.Fprintf(w, "%s\tfree\t%d\t-\t-\t-\t-\tnever used\n", numbers, r.Fence)
+			fmt.Fprintf(w, "%s\tfree\tnever used\t-\t-\t%d\t-\t-\n", numbers, r.Fence)
 			i += n - 1
 			continue
 		}
@@ -169,7 +169,7 @@ func (l *listing) print(w io.Writer) {
 				expires = "-"
 			}
 		}
-		fmt.Fprintf(w, "%d\t%s\t%d\t%s\t%s\t%s\t%s\t%s\n", r.Worker, r.State, r.Fence, r.FenceTime.Format(time.RFC3339), l.ahead(r.FenceTime),
-			expires, l.lease(r), owner)
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", r.Worker, r.State, owner, l.lease(r), l.ahead(r.FenceTime), r.Fence,
+			r.FenceTime.Format(time.RFC3339), expires)
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
@@ -49,7 +50,8 @@ func (m *migrationSheet) print(w io.Writer) {
 			place = "apart, below the old positive IDs"
 		}
 		row("ADVICE", "--layout %s --epoch %s is %s, and lasts until %s", a.Layout, a.Epoch.Format(time.DateOnly), place, a.Ends.Format(time.DateOnly))
-		row("IN GO", "Layout: %s, Epoch: time.Date(%d, time.January, 1, 0, 0, 0, 0, time.UTC)", goLayout(a.Layout), a.Epoch.Year())
+		row("IN GO", "Layout: %s,", goLayout(a.Layout))
+		row("", "Epoch: time.Date(%d, time.January, 1, 0, 0, 0, 0, time.UTC),", a.Epoch.Year())
 	}
 	row("VERDICT", "%s", m.verdict())
 	m.printWorkers(w)
@@ -68,14 +70,12 @@ func (m *migrationSheet) printWorkers(w io.Writer) {
 	}
 }
 
-// goLayout returns a layout as a literal of Go, with a unit of whole milliseconds.
+// goLayout returns a layout as a literal of Go, with a unit of whole milliseconds, and without the
+// zero values.
 func goLayout(l bitsalloc.Layout) string {
-	unit := "time.Second"
-	if l.Unit != time.Second {
-		unit = fmt.Sprintf("%d * time.Millisecond", l.Unit.Milliseconds())
-	}
-	return fmt.Sprintf("bitsalloc.Layout{DeltaBits: %d, DatacenterBits: %d, WorkerBits: %d, SequenceBits: %d, Unit: %s}",
-		l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, unit)
+	fields := fmt.Sprintf("DeltaBits: %d, DatacenterBits: %d, WorkerBits: %d, SequenceBits: %d, Unit: %d * time.Millisecond",
+		l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, l.Unit.Milliseconds())
+	return "bitsalloc.Layout{" + strings.NewReplacer(" DatacenterBits: 0,", "", ", Unit: 1000 * time.Millisecond", "").Replace(fields) + "}"
 }
 
 func fieldsText(f *migrate.Fields) string {

@@ -108,7 +108,7 @@ func (p *planner) judge() (rows []judged, errFit error) {
 }
 
 func printPlan(w io.Writer, rows []judged) {
-	fmt.Fprintln(w, "LAYOUT\tWIDTHS\tIDS/S A PROCESS\tWORKERS\tDATACENTERS\tENDS\tVERDICT")
+	fmt.Fprintln(w, "LAYOUT\tWIDTHS\tIDS/S\tWORKERS\tDATACENTERS\tENDS\tVERDICT")
 	for _, r := range rows {
 		verdict := "will do"
 		switch {

@@ -71,16 +71,16 @@ func (n Need) Judge(alloc *bitsalloc.Allocator) Verdict {
 	}
 	fault := func(format string, args ...any) { v.Faults = append(v.Faults, fmt.Sprintf(format, args...)) }
 	if v.Ends.Before(n.end()) {
-		fault("its time ends in %s", v.Ends.Format("2006-01"))
+		fault("needs to last until %s", n.end().Format("2006-01"))
 	}
 	if n.workers() > v.Workers {
-		fault("%.0f worker IDs, needs %.0f", v.Workers, n.workers())
+		fault("needs %.0f worker IDs", n.workers())
 	}
 	if float64(n.Datacenters) > v.Datacenters {
-		fault("%.0f datacenters, needs %d", v.Datacenters, n.Datacenters)
+		fault("needs %d datacenters", n.Datacenters)
 	}
 	if n.perProcess() > v.Rate {
-		fault("%.0f IDs a second of a process, needs %.0f", v.Rate, math.Ceil(n.perProcess()))
+		fault("needs %.0f IDs/s", math.Ceil(n.perProcess()))
 	}
 	return v
 }
