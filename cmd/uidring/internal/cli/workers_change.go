@@ -47,14 +47,14 @@ func newWorkersRecover(s *streams) *cobra.Command {
 		Long: "After a restore from a backup, or a failover that lost commits, the fences in the store are too low. recover raises\n" +
 			"every fence by --ahead, or to --ahead above the present time if that is later, and takes all worker IDs from their\n" +
 			"holders. Keep the network between generators and the store closed from the restore to the end of recover.\n\n" +
-			"--ahead has to be larger than the lead of any generator over the clock, including its window: 1h is plenty for\n" +
-			"generators at the pace of the clock. Without --yes it changes nothing.",
+			"--ahead has to be larger than the lead of any generator over the clock, including its window, and 1h at least, which is\n" +
+			"plenty for generators at the pace of the clock. Without --yes it changes nothing.",
 		Example: "  uidring workers recover --ahead 1h --store mysql://db/ids --namespace orders\n" +
 			"  uidring workers recover --ahead 1h --yes",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if ahead < 0 {
-				return usagef("--ahead %v, allowed: 0 or more, such as 1h", ahead)
+			if ahead < time.Hour {
+				return usagef("--ahead %v, allowed: 1h or more; with less, IDs that were issued after the backup may be issued again", ahead)
 			}
 			return flags.read(cmd.Context(), func(seen *listing) error {
 				return flags.recover(cmd.Context(), s, seen, ahead)
@@ -115,6 +115,10 @@ func (f *storeFlags) recover(ctx context.Context, s *streams, seen *listing, ahe
 		if err := leasestore.Recover(ctx, seen.store, leasestore.Recovery{Lead: ahead}); err != nil {
 			return err
 		}
-		return write(s.out, "%d fences of namespace %q raised by %v\n", len(seen.Workers), seen.Namespace, ahead)
+		fences := append(seen.Workers, worker{FenceTime: seen.Now})
+		until := slices.MaxFunc(fences, func(a, b worker) int { return a.FenceTime.Compare(b.FenceTime) }).FenceTime.Add(ahead)
+		most := until.Sub(seen.Now) * 11 / 10 // serve refuses a little below its bound
+		return write(s.out, "%d fences of namespace %q raised by %v\nnext: until %s, start uidring serve with --max-ahead %v or more: its IDs begin that far ahead of the clock\n",
+			len(seen.Workers), seen.Namespace, ahead, until.Format(time.RFC3339), most.Truncate(time.Minute)+time.Minute)
 	})
 }
