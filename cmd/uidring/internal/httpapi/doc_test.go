@@ -31,7 +31,7 @@ func TestServiceIsDocumented(t *testing.T) {
 			t.Errorf("SERVICE.md has no %q", text)
 		}
 	}
-	for _, p := range []*problem{badRequest, invalidID, notFound, badMethod, unknownHost, crossSite, hasBody, unauthorized,
+	for _, p := range []*problem{badRequest, invalidID, notFound, badMethod, unknownHost, crossSite, unauthorized,
 		tooManyIDs, overloaded, starting, noneReady, tooFarAhead, noLease, noRange, stopping, timeExhausted, segmentEnded, internal} {
 		if !strings.Contains(page, "\n#### "+p.name+"\n") {
 			t.Errorf("SERVICE.md has no heading %s", p.name)

@@ -70,7 +70,7 @@ func TestDescription(t *testing.T) {
 		r := httptest.NewRequest("GET", path, strings.NewReader("x"))
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, r)
-		wantProblem(t, w, "content-too-large", path)
+		wantProblem(t, w, "bad-request", path)
 		check(r, w)
 	}
 }

@@ -35,8 +35,6 @@ var (
 	unknownHost = &problem{name: "unknown-host", title: "Unknown host", status: http.StatusForbidden}
 	crossSite   = &problem{name: "cross-site", title: "A request from another site", status: http.StatusForbidden,
 		detail: "Sec-Fetch-Site or Origin shows that a page of another site sent the request."}
-	hasBody = &problem{name: "content-too-large", title: "A request has no body", status: http.StatusRequestEntityTooLarge,
-		detail: "This route reads no body; parameters go into the URL."}
 	unauthorized = &problem{name: "unauthorized", title: "Unauthorized", status: http.StatusUnauthorized,
 		detail: "Send a header Authorization: Bearer with a valid token."}
 	tooManyIDs = &problem{name: "too-many-requests", title: "Too many IDs drawn", status: http.StatusTooManyRequests}

@@ -200,7 +200,7 @@ func (t *route) serve(a *answer, r *http.Request) *problem {
 		}
 		if r.ContentLength != 0 {
 			a.Header().Set("Connection", "close") // instead of reading the body
-			return hasBody
+			return badRequest.because("The request has a body, allowed: none. Parameters go into the URL.")
 		}
 	}
 	if !t.places.enter() {
