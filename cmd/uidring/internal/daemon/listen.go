@@ -178,8 +178,11 @@ func (n *site) end(linger time.Duration) {
 	}
 }
 
-// url returns the URL of the site.
-func (n *site) url() string { return n.scheme + "://" + n.Addr().String() + "/" }
+// url returns a URL of the site that a browser of this host can open.
+func (n *site) url() string {
+	unspecified := strings.NewReplacer("//[::]:", "//localhost:", "//0.0.0.0:", "//localhost:")
+	return unspecified.Replace(n.scheme + "://" + n.Addr().String() + "/")
+}
 
 // newHTTPServer returns a server of HTTP/1.1 and HTTP/2, with TLS if encrypted is true.
 func newHTTPServer(handler http.Handler, encrypted bool, logger *slog.Logger) *http.Server {
