@@ -63,7 +63,7 @@ func TestLeaseStoreRefusesAnswersOfOthers(t *testing.T) {
 		"half an answer":          {200, [2]string{}, `{"result":{"version":1`, false, "check the URL and proxies"},
 		"fewer bytes than said":   {200, [2]string{"Content-Length", "1000"}, `{"result":true}`, true, "cut off"},
 		"a redirect":              {307, [2]string{"Location", "http://127.0.0.1:1/"}, "", false, "redirects are not followed"},
-		"no token":                {401, [2]string{}, `{"detail":"Send a token."}`, false, "Send a token; set Token"},
+		"no token":                {401, [2]string{}, `{"detail":"Send a token."}`, false, "Send a token; the server"},
 		"no permission":           {403, [2]string{}, "", false, "lease-tokens"},
 		"no such namespace":       {404, [2]string{}, "", false, "--leases"},
 		"an error of the store":   {502, [2]string{}, `{"result":true,"error":{"text":"the disk is full"}}`, false, "the disk is full"},

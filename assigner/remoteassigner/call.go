@@ -77,7 +77,7 @@ func refused(response *http.Response, text []byte, cause error) error {
 		return fmt.Errorf("the answer is not a server's of leases; check the URL and proxies on the way (%w)",
 			errors.Join(cause, errors.New("neither a result nor an error")))
 	case http.StatusUnauthorized, http.StatusForbidden:
-		return fmt.Errorf("%s; set Token to a token of the server's file lease-tokens", about)
+		return fmt.Errorf("%s; the server's file lease-tokens has to have the token", about)
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return fmt.Errorf("%w: %s", ErrUnreachable, about)
 	case http.StatusNotFound, http.StatusMethodNotAllowed:

@@ -76,7 +76,7 @@ func (f *storeFlags) look(ctx context.Context, st *storeurl.Store) (*listing, er
 	}
 	meta, err := st.LoadMeta(ctx)
 	if errors.Is(err, leasestore.ErrOverlap) {
-		l.Overlap, err = err.Error(), nil
+		l.Overlap, err = settingNames.Replace(err.Error()), nil
 	}
 	if err == nil && meta.Version == 0 {
 		err = fmt.Errorf("namespace %q of %s has no worker IDs yet; uidring workers namespaces lists all namespaces", f.namespace, st)

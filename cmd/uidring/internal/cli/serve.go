@@ -133,8 +133,11 @@ func untilSignal(ctx context.Context) (_ context.Context, stop func()) {
 
 func (f *serveFlags) logger(to io.Writer) *slog.Logger {
 	options := &slog.HandlerOptions{Level: f.logLevel, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-		if a.Value.Kind() == slog.KindDuration { // JSON would have bare nanoseconds
+		switch {
+		case a.Value.Kind() == slog.KindDuration: // JSON would have bare nanoseconds
 			a.Value = slog.StringValue(a.Value.Duration().String())
+		case a.Key == "error" || a.Key == "remedy":
+			a.Value = slog.StringValue(settingNames.Replace(a.Value.String()))
 		}
 		return a
 	}}

@@ -17,6 +17,11 @@ import (
 // serve takes all of its flags from there, too.
 var settingsOfAll = []string{"store", "namespace", "layout", "epoch"}
 
+// settingNames has the names of settings for the fields that errors and log records of the library
+// name.
+var settingNames = strings.NewReplacer("LeaseConfig.FirstWorkerID", "first-worker-id", "FirstWorkerID", "first-worker-id", "DatacenterID", "datacenter",
+	"AllowUndurable", "allow-undurable", "MaxAhead", "max-ahead", "Layout ", "layout ", "Layout,", "layout,", "Epoch", "epoch")
+
 // variable returns the environment variable of a flag: UIDRING_TLS_CERT for tls-cert.
 func variable(flag string) string {
 	return "UIDRING_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))

@@ -123,23 +123,3 @@ func checkNames(setting string, names []string, most int) error {
 	}
 	return errors.Join(errs...)
 }
-
-// withSettings adds to an error of the library the names of the settings for the fields that the
-// error mentions.
-func withSettings(err error) error {
-	for _, row := range []struct {
-		cause    error
-		settings string
-	}{
-		{leasestore.ErrNotDurable, "allow-undurable"},
-		{assigner.ErrLayoutMismatch, "layout, epoch, datacenter, first-worker-id"},
-		{assigner.ErrWorkerOutOfRange, "first-worker-id"},
-		{leasestore.ErrOverlap, "first-worker-id, namespace"},
-		{assigner.ErrWorkerAheadOfClock, "max-ahead"},
-	} {
-		if errors.Is(err, row.cause) {
-			return fmt.Errorf("%w (settings: %s)", err, row.settings)
-		}
-	}
-	return err
-}

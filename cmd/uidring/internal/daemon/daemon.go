@@ -178,7 +178,7 @@ func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
 	cfg.AssignTimeout, cfg.Trace = storeTimeout, s.storeCalls.Trace()
 	g, err := cached.NewContext(ctx, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("store %s: %w", s.store, withSettings(err))
+		return nil, fmt.Errorf("store %s: %w", s.store, err)
 	}
 	s.noteStore(ctx)
 	return g, nil
