@@ -47,7 +47,8 @@ type Service struct {
 	leaseTokens atomic.Pointer[httpapi.Tokens]  // empty: clients for leases need no token
 	files       []*watchedFile                  // of the certificate and the tokens
 	api, admin  *site
-	ending      chan struct{} // closed when event streams have to end
+	generator   *cached.Generator // nil until the service has a worker ID
+	ending      chan struct{}     // closed when event streams have to end
 }
 
 // New checks the configuration, reads the files that it names, and opens the store, see
@@ -130,70 +131,72 @@ func (s *Service) Run(ctx context.Context) (err error) {
 	return s.serve(ctx, func(page *dashboard.Page) { group.Go(func() { page.Run(background) }) })
 }
 
-// serve listens, takes a worker ID, shows the page and serves the API. When ctx ends it undoes that
+// serve listens, takes a worker ID, fills the page and serves the API. When ctx ends it undoes that
 // in reverse.
 func (s *Service) serve(ctx context.Context, show func(*dashboard.Page)) error {
+	server, page := s.newAPI()
+	s.api.handler, s.admin.handler = server, server.Admin()
 	failed := make(chan error, 2) // of the two listeners
 	go func() { failed <- s.api.serve() }()
 	go func() { failed <- s.admin.serve() }()
-	generator, err := s.generator(ctx)
+	err := s.takeWorkerID(ctx, server.Waiting)
 	if err != nil {
-		s.closeListeners() // no request was accepted yet
+		s.closeListeners() // no ID was issued yet
 		if ctx.Err() != nil {
 			s.logger.Info("stopped", "issued", 0)
 			return nil
 		}
 		return err
 	}
-	server, page, err := s.newAPI(generator)
-	if err != nil {
-		s.closeListeners()
-		return errors.Join(err, generator.Close())
-	}
+	server.Begin(s.generator, s.storeID)
 	show(page)
-	s.api.open(server)
-	s.admin.open(server.Admin())
 	s.notify(daemon.SdNotifyReady)
-	s.logger.Info("ready", "page", s.admin.url(), "worker", generator.WorkerID(), "store", s.store.String(), "namespace", s.cfg.Namespace, "store_id", s.storeID,
+	s.logger.Info("ready", "page", s.admin.url(), "worker", s.generator.WorkerID(), "store", s.store.String(), "namespace", s.cfg.Namespace, "store_id", s.storeID,
 		"this_host_only", s.store.Path() != "")
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
 	}
-	s.stop(server, generator)
+	s.stop(server)
 	return err
 }
 
 func (s *Service) closeListeners() { _, _ = s.api.server.Close(), s.admin.server.Close() }
 
-// generator takes a worker ID and returns a generator. It waits for the first answer of the store
-// no longer than storeTimeout, and then for a worker ID until ctx ends.
-func (s *Service) generator(ctx context.Context) (*cached.Generator, error) {
-	if err := s.makeStore(ctx); err != nil {
-		return nil, fmt.Errorf("store %s: %w", s.store, err)
+// takeWorkerID takes a worker ID and makes the generator. It waits for the first answer of the
+// store no longer than storeTimeout, and then for a worker ID until ctx ends. It calls waiting with
+// each error of a call for a worker ID.
+func (s *Service) takeWorkerID(ctx context.Context, waiting func(error)) error {
+	err := s.makeStore(ctx)
+	if err == nil {
+		lease, cfg := s.cfg.Lease, s.cfg.Generator
+		lease.Logger, cfg.Logger = s.logger, s.logger
+		cfg.Assigner = keptAssigner{assigner.Leased(s.store.Store, lease), s.cfg.MaxAge, waiting}
+		cfg.AssignTimeout, cfg.Trace = storeTimeout, s.storeCalls.Trace()
+		s.generator, err = cached.NewContext(ctx, cfg)
 	}
-	lease, cfg := s.cfg.Lease, s.cfg.Generator
-	lease.Logger, cfg.Logger = s.logger, s.logger
-	cfg.Assigner = keptAssigner{assigner.Leased(s.store.Store, lease), s.cfg.MaxAge}
-	cfg.AssignTimeout, cfg.Trace = storeTimeout, s.storeCalls.Trace()
-	g, err := cached.NewContext(ctx, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("store %s: %w", s.store, err)
+		return fmt.Errorf("store %s: %w", s.store, err)
 	}
 	s.noteStore(ctx)
-	return g, nil
+	return nil
 }
 
-// A keptAssigner is an Assigner for a generator whose callers keep IDs.
+// A keptAssigner is an Assigner for a generator whose callers keep IDs. It passes on its errors.
 type keptAssigner struct {
 	assigner.Assigner
 	keptFor time.Duration
+	waiting func(error)
 }
 
 // Assign implements [assigner.Assigner].
 func (k keptAssigner) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
 	d.KeptFor = k.keptFor
-	return k.Assigner.Assign(ctx, d)
+	lease, err := k.Assigner.Assign(ctx, d)
+	if err != nil {
+		k.waiting(err)
+	}
+	return lease, err
 }
 
 // makeStore creates the missing parts of the store, unless the service expects another store.
@@ -217,38 +220,31 @@ func (s *Service) makeStore(ctx context.Context) error {
 	return err
 }
 
-// newAPI returns the API and its page, for a generator.
-func (s *Service) newAPI(g *cached.Generator) (*httpapi.Server, *dashboard.Page, error) {
-	alloc, err := bitsalloc.New(s.cfg.Generator.Layout, s.cfg.Generator.Epoch)
-	if err != nil {
-		return nil, nil, err
-	}
+// newAPI returns the API and its page, before there is a generator.
+func (s *Service) newAPI() (*httpapi.Server, *dashboard.Page) {
+	alloc, _ := bitsalloc.New(s.cfg.Generator.Layout, s.cfg.Generator.Epoch) // the configuration is checked
 	local := s.store.Path() != ""
 	cfg := httpapi.Config{
 		Settings:     s.cfg.Settings,
-		Generator:    g,
 		MaxAhead:     s.cfg.Generator.MaxAhead,
 		IDsPerSecond: float64(alloc.MaxSequence()+1) / alloc.Layout().Unit.Seconds(),
 		Segments:     s.segments,
 		Leases:       s.leases.handler(),
 		Tokens:       func() httpapi.Tokens { return *s.tokens.Load() },
 		LeaseTokens:  func() httpapi.Tokens { return *s.leaseTokens.Load() },
-		Store:        httpapi.Store{Name: s.store.String(), Namespace: s.cfg.Namespace, ID: s.storeID, Local: local},
+		Store:        httpapi.Store{Name: s.store.String(), Namespace: s.cfg.Namespace, Local: local},
 	}
 	cfg.Collectors = []prometheus.Collector{newHorizonMetric(s.store, alloc)}
 	if s.encrypted() {
 		cfg.Collectors = append(cfg.Collectors, expiry(&s.certificate))
 	}
-	api, err := httpapi.New(cfg)
-	if err != nil {
-		return nil, nil, err
-	}
+	api := httpapi.New(cfg)
 	host, _ := os.Hostname() // without a name, the page shows none
 	_, port, _ := net.SplitHostPort(s.api.Addr().String())
 	page := dashboard.New(dashboard.Config{
 		About: dashboard.About{Version: s.cfg.Version, Host: host, Namespace: s.cfg.Namespace, Tokens: s.cfg.TokenFile != "", APIPort: port,
 			Store: s.store.String(), Local: local},
-		Stats:      g.Stats,
+		Stats:      func() cached.Stats { return s.generator.Stats() },
 		API:        api,
 		StoreCalls: &s.storeCalls,
 		Allocator:  alloc,
@@ -259,12 +255,12 @@ func (s *Service) newAPI(g *cached.Generator) (*httpapi.Server, *dashboard.Page,
 		Done:       s.ending,
 	})
 	api.ServePage(page.Handlers())
-	return api, page, nil
+	return api, page
 }
 
 // stop finishes the requests under way, ends the segments, and releases the worker ID. The listener
 // for operators is the last: probes and scrapes are answered up to the end.
-func (s *Service) stop(api *httpapi.Server, generator *cached.Generator) {
+func (s *Service) stop(api *httpapi.Server) {
 	s.logger.Info("stopping", "drain", s.cfg.Drain)
 	s.notify(daemon.SdNotifyStopping)
 	api.Drain()
@@ -280,8 +276,8 @@ func (s *Service) stop(api *httpapi.Server, generator *cached.Generator) {
 		s.logger.Warn("requests were cut off", "error", err)
 	}
 	s.segments.Close()
-	_ = generator.Close() // it logs its error; the lease then expires by itself
-	s.logger.Info("stopped", "issued", generator.Stats().Issued)
+	_ = s.generator.Close() // it logs its error; the lease then expires by itself
+	s.logger.Info("stopped", "issued", s.generator.Stats().Issued)
 }
 
 // notify reports a state to systemd, if systemd started the process.

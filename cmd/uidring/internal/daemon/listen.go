@@ -14,8 +14,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 )
 
 // Bounds of a connection. The event stream of the page sets its own.
@@ -78,14 +76,14 @@ func (s *Service) connections() (api, admin int) {
 // connections of netutil.LimitListener, they can be closed for writing alone, so that the client of
 // a request that is too large reads the answer.
 //
-// A site answers httpapi.Starting until its handler is known. At the end of the process it closes
-// connections together with an answer: closing an idle connection could lose a request.
+// At the end of the process a site closes connections together with an answer: closing an idle
+// connection could lose a request.
 type site struct {
 	net.Listener
-	places  chan struct{}                // has an entry for each open connection
-	closed  chan struct{}                // closed by Close
-	close   func() error                 // once: http.Server.Shutdown closes it again
-	handler atomic.Pointer[http.Handler] // nil: the worker ID is being taken
+	places  chan struct{} // has an entry for each open connection
+	closed  chan struct{} // closed by Close
+	close   func() error  // once: http.Server.Shutdown closes it again
+	handler http.Handler  // set before serve
 	ending  atomic.Bool
 	server  *http.Server
 	scheme  string
@@ -142,17 +140,11 @@ func (c *placed) Close() error {
 	return c.TCPConn.Close()
 }
 
-func (n *site) open(h http.Handler) { n.handler.Store(&h) }
-
 func (n *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if n.ending.Load() {
 		w.Header().Set("Connection", "close") // net/http sends GOAWAY on HTTP/2
 	}
-	if h := n.handler.Load(); h != nil {
-		(*h).ServeHTTP(w, r)
-		return
-	}
-	httpapi.Starting(w, r)
+	n.handler.ServeHTTP(w, r)
 }
 
 // serve serves connections. It returns nil once the server is shut down.

@@ -166,19 +166,26 @@ func TestRunCutsRequestsOffAfterTheGraceTime(t *testing.T) {
 	}
 }
 
-// Redis keeps a worker ID back for more than a minute. The service lives, is not ready, and can be
-// stopped.
+// Redis keeps a worker ID back for more than a minute. The service lives, says why it is not ready,
+// has metrics and a page, and can be stopped.
 func TestRunIsNotReadyDuringAQuarantine(t *testing.T) {
 	cfg, log := testConfig(t)
 	cfg.StoreURL = testserver.Redis(t).DSN()
 	r := start(t, cfg, log, "waiting for a worker ID")
-	for path, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable, "/v1/id": http.StatusServiceUnavailable, "/": http.StatusServiceUnavailable} {
-		answer, err := http.Get("http://" + r.at(path) + path)
+	for _, tt := range []struct {
+		path   string
+		status int
+		body   string
+	}{
+		{"/healthz", 200, "ok"}, {"/", 200, "<html"}, {"/readyz", 503, "There is no worker ID: worker ID in quarantine. The next try is at "},
+		{"/v1/id", 503, "#starting"}, {"/events", 503, "worker ID in quarantine"}, {"/metrics", 200, `uidring_http_requests_total{code="503",route="/readyz"} 1`},
+	} {
+		answer, err := http.Get("http://" + r.at(tt.path) + tt.path)
 		testkit.Must(t, err)
 		body, err := io.ReadAll(answer.Body)
 		_ = answer.Body.Close()
-		if answer.StatusCode != want || want != http.StatusOK && (!strings.Contains(string(body), "#starting") || answer.Header.Get("Retry-After") == "" || answer.Header.Get("Refresh") == "") {
-			t.Errorf("%s: %s %v %v: %s, want %d, with a time to try again", path, answer.Status, answer.Header, err, body, want)
+		if answer.StatusCode != tt.status || !strings.Contains(string(body), tt.body) || tt.status == 503 && answer.Header.Get("Retry-After") != "10" {
+			t.Errorf("%s: %s %v %v: %s, want %v", tt.path, answer.Status, answer.Header, err, body, tt)
 		}
 	}
 	r.end(t)
@@ -238,7 +245,7 @@ func TestStalledClientsLoseTheirPlaces(t *testing.T) {
 		*limit /= 100
 	}
 	var cut atomic.Bool
-	n.open(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	n.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/body":
 			_, _ = io.Copy(io.Discard, r.Body)
@@ -252,7 +259,7 @@ func TestStalledClientsLoseTheirPlaces(t *testing.T) {
 				t.Error("a connection is served beside another one")
 			}
 		}
-	}))
+	})
 	go func() { _ = n.serve() }()
 	defer n.server.Close()
 	var last net.Conn

@@ -102,11 +102,10 @@ func (s *service) start() {
 	testkit.Must(s.t, err)
 	s.addr = listener.Addr().String()
 	_, port, _ := net.SplitHostPort(s.addr)
-	api, err := httpapi.New(httpapi.Config{
+	api := httpapi.New(httpapi.Config{
 		Settings: httpapi.Settings{Logger: slog.New(slog.DiscardHandler)}, Generator: s.generator, Segments: s.segments,
 		Tokens: func() httpapi.Tokens { return s.tokens },
 	})
-	testkit.Must(s.t, err)
 	done := make(chan struct{})
 	page := New(Config{
 		About: About{Version: "v1.2.3", Host: "ids-1", Namespace: "orders", Tokens: s.tokens.Len() > 0, APIPort: port, Store: "file:///var/lib/uidring"},

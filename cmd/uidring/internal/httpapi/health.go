@@ -12,19 +12,6 @@ import (
 // alive handles GET /healthz. It always answers 200.
 func alive(w http.ResponseWriter, _ *http.Request) { writeText(w, "ok\n") }
 
-// Starting answers requests of either listener until there is a [Server], which needs a worker ID:
-// the process is alive, but not ready.
-func Starting(w http.ResponseWriter, r *http.Request) {
-	setHeaders(w.Header(), r)
-	if r.URL.Path == "/healthz" {
-		setIsolation(w.Header())
-		alive(w, r)
-		return
-	}
-	w.Header().Set("Refresh", "1") // browsers ignore Retry-After
-	starting.write(w)
-}
-
 // ready handles GET /readyz.
 func (s *Server) ready(a *answer, _ *http.Request) *problem {
 	if p := s.unready(); p != nil {

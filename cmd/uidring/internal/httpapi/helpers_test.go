@@ -85,8 +85,7 @@ func newServer(t testing.TB, cfg Config) *Server {
 	cfg.AdminListen = cmp.Or(cfg.AdminListen, cfg.Listen)
 	cfg.MaxAge = cmp.Or(cfg.MaxAge, time.Minute)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
-	s, err := New(cfg)
-	testkit.Must(t, err)
+	s := New(cfg)
 	servePage(s, func(http.ResponseWriter, *http.Request) {})
 	return s
 }

@@ -5,9 +5,10 @@
 // A [Server] has two handlers, for a listener each: its own ServeHTTP for clients, and Admin for
 // operators, with the page, metrics and probes.
 //
-// A request passes these checks in order: the route, the site that it comes from, the method, the
-// length of its body, the number of requests under way, the token, and then, for /v1, the
-// limit on IDs per second. The first failed check answers the request with a problem of RFC 9457.
+// A request passes these checks in order: the route, the site that it comes from, whether there is
+// a generator, the method, the length of its body, the number of requests under way, the token, and
+// then, for /v1, the limit on IDs per second. The first failed check answers the request with a
+// problem of RFC 9457.
 package httpapi
 
 import (
@@ -25,6 +26,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 	"github.com/uidring/uidring/internal/storecall"
@@ -32,6 +35,9 @@ import (
 
 // largestBatch is the largest number of IDs per request. openapi.json repeats it.
 const largestBatch = 100_000
+
+// longestStartRetry bounds Retry-After before Begin: a quarantine may end early.
+const longestStartRetry = 10 * time.Second
 
 // longestAge is the largest MaxAge. It is the bound of Domain.KeptFor for the horizon after a
 // crash.
@@ -82,7 +88,7 @@ func (s *Settings) Check() error {
 // A Config configures a Server.
 type Config struct {
 	Settings
-	// Generator issues the IDs; required. The server does not close it.
+	// Generator issues the IDs. The server does not close it. Nil: see Server.Begin.
 	Generator *cached.Generator
 	// Tokens returns the current set of tokens. The server calls it for every request, from many
 	// goroutines at once. With a nil func or the zero Tokens, clients need no token.
@@ -127,17 +133,18 @@ type Server struct {
 	batches  sync.Pool // of *batch
 	lastDate atomic.Pointer[date]
 	draining atomic.Bool
+	waits    atomic.Pointer[problem] // until Begin, why there is no generator yet
 	probe    probe
 	metrics  *metrics
 }
 
 // New returns the API. The caller has checked the Settings.
-func New(cfg Config) (*Server, error) {
+func New(cfg Config) *Server {
 	s := &Server{
 		cfg: cfg, batch: largestBatch, segments: make(map[string]*supply),
-		supply: supply{issuer: cfg.Generator, empty: noneReady, pace: newPace(cfg),
-			maxAge: []string{strconv.Itoa(int(cfg.MaxAge / time.Second))}},
+		supply: supply{empty: noneReady, maxAge: []string{strconv.Itoa(int(cfg.MaxAge / time.Second))}},
 	}
+	s.waits.Store(starting)
 	s.batches.New = func() any { return &batch{buf: make([]byte, 0, chunk)} }
 	if cfg.Rate > 0 && cfg.Burst == 0 {
 		cfg.Burst = int(math.Ceil(cfg.Rate))
@@ -150,14 +157,41 @@ func New(cfg Config) (*Server, error) {
 	for _, each := range cfg.Segments.All() {
 		s.segments[each.Name()] = &supply{issuer: each, empty: noRange, pace: new(pace), stream: func(int64) []string { return process }}
 	}
-	var err error
-	if s.metrics, err = newMetrics(cfg); err != nil {
-		return nil, fmt.Errorf("httpapi: %w", err)
-	}
+	s.metrics = newMetrics(cfg)
 	s.clients = newClients(cfg.Tokens, cfg.Rate, cfg.Burst, s.metrics.tokenIDs)
 	s.lessees = newClients(cfg.LeaseTokens, 0, 0, nil)
 	s.newRoutes()
-	return s, nil
+	if cfg.Generator != nil {
+		s.Begin(cfg.Generator, cfg.Store.ID)
+	}
+	return s
+}
+
+// Begin gives the server a generator, and the ID of its store. Before, the server has the page
+// without data, /healthz, /metrics and /openapi.json, and refuses other requests.
+func (s *Server) Begin(g *cached.Generator, storeID string) {
+	s.cfg.Generator, s.cfg.Store.ID = g, storeID
+	s.supply.issuer, s.supply.pace = g, newPace(s.cfg)
+	s.metrics.begin(s.cfg)
+	s.waits.Store(nil)
+}
+
+// Waiting tells clients the kind of the error for which there is no generator yet. The log has its
+// text, which may have addresses.
+func (s *Server) Waiting(err error) {
+	reason := "the store does not answer, or refuses"
+	for _, kind := range []error{assigner.ErrQuarantined, assigner.ErrWorkersExhausted, assigner.ErrWorkerAheadOfClock} {
+		if errors.Is(err, kind) {
+			reason = strings.TrimPrefix(kind.Error(), "assigner: ")
+		}
+	}
+	after, _ := uidring.RetryAfter(err)
+	after = max(after, time.Second)
+	p := starting.because("There is no worker ID: %s. The next try is at %s UTC. Use another server; the log of this one says more.",
+		reason, time.Now().Add(after).UTC().Format(time.TimeOnly)).after(min(after, longestStartRetry))
+	if last := s.waits.Load(); last != nil { // else it is about another worker ID, after Begin
+		s.waits.CompareAndSwap(last, p)
+	}
 }
 
 // ServeHTTP answers a request to the API.

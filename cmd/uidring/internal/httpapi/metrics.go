@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,7 +26,7 @@ type metrics struct {
 	tokenIDs *prometheus.CounterVec
 }
 
-func newMetrics(cfg Config) (*metrics, error) {
+func newMetrics(cfg Config) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		routes:   make(map[string]*usage),
@@ -35,24 +36,25 @@ func newMetrics(cfg Config) (*metrics, error) {
 	}
 	all := []prometheus.Collector{
 		collectors.NewBuildInfoCollector(), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		generators.NewCollector(cfg.Generator.Stats, nil), m, m.tokens, m.tokenIDs,
+		m, m.tokens, m.tokenIDs,
 		info("uidring_build_info", "1, with the version of the program and of Go.", prometheus.Labels{"version": cfg.Version, "goversion": runtime.Version()}),
 	}
 	for _, s := range cfg.Segments.All() {
 		all = append(all, generators.NewCollector(func() segment.Stats { return s.Stats().Stats }, prometheus.Labels{"segment": s.Name()}))
 	}
+	m.registry.MustRegister(append(all, cfg.Collectors...)...)
+	return m
+}
+
+// begin adds the metrics of the generator and its store.
+func (m *metrics) begin(cfg Config) {
+	m.registry.MustRegister(generators.NewCollector(cfg.Generator.Stats, nil))
 	if store := cfg.Store; store.ID != "" {
-		all = append(all, info("uidring_store_info",
+		m.registry.MustRegister(info("uidring_store_info",
 			"1, with the store of the worker ID: servers of a namespace and datacenter have the same id, or give out the same IDs.",
-			prometheus.Labels{"store": store.Name, "namespace": store.Namespace, "id": store.ID, "local": strconv.FormatBool(store.Local),
+			prometheus.Labels{"store": strings.ToValidUTF8(store.Name, "\uFFFD"), "namespace": store.Namespace, "id": store.ID, "local": strconv.FormatBool(store.Local),
 				"datacenter": strconv.FormatInt(cfg.Generator.Stats().DatacenterID, 10)}))
 	}
-	for _, c := range append(all, cfg.Collectors...) {
-		if err := m.registry.Register(c); err != nil {
-			return nil, err
-		}
-	}
-	return m, nil
 }
 
 func counters(name, help string, labels ...string) *prometheus.CounterVec {

@@ -32,6 +32,7 @@ type route struct {
 	clients *clients // whose tokens it needs; nil: clients for IDs
 	draws   bool     // allows POST in place of HEAD, which an answer with new IDs could not match
 	own     bool     // handle checks the method and the body itself
+	early   bool     // answers before Begin
 	places  *places  // bounds requests under way; nil: none
 	usage   *usage
 }
@@ -87,9 +88,9 @@ func (s *Server) newRoutes() {
 			route{handle: adapt(s.cfg.Leases), clients: s.lessees, places: &places{most: mostRequests}, own: true})
 	}
 	s.admin = s.commonRoutes(s.cfg.AdminListen)
-	s.admin.add("/healthz", route{handle: adapt(http.HandlerFunc(alive)), open: true})
+	s.admin.add("/healthz", route{handle: adapt(http.HandlerFunc(alive)), open: true, early: true})
 	s.admin.add("/readyz", route{handle: s.ready, open: true})
-	s.admin.add("/metrics", route{handle: adapt(s.metrics.handler()), places: &places{most: mostScrapes}})
+	s.admin.add("/metrics", route{handle: adapt(s.metrics.handler()), places: &places{most: mostScrapes}, early: true})
 }
 
 // commonRoutes returns the routes that both listeners have: the page needs some of the API.
@@ -98,8 +99,8 @@ func (s *Server) commonRoutes(address string) routes {
 		exact: make(map[string]*route), below: make(map[string]*route)}
 	t.add("/v1/id", route{handle: s.id, places: t.places, draws: true})
 	t.add(parsePath+"{id}", route{handle: s.parse, places: t.places})
-	t.add("/openapi.json", route{handle: adapt(http.HandlerFunc(describe)), places: t.open, open: true})
-	t.unknown = t.complete("unknown", route{handle: unknownPath, places: t.open, open: true, own: true})
+	t.add("/openapi.json", route{handle: adapt(http.HandlerFunc(describe)), places: t.open, open: true, early: true})
+	t.unknown = t.complete("unknown", route{handle: unknownPath, places: t.open, open: true, own: true, early: true})
 	return t
 }
 
@@ -108,7 +109,7 @@ func (s *Server) commonRoutes(address string) routes {
 // Call it before the first request.
 func (s *Server) ServePage(handlers map[string]http.Handler) {
 	for path, handler := range handlers {
-		r, name := route{handle: adapt(handler), places: s.admin.open, open: true}, path
+		r, name := route{handle: adapt(handler), places: s.admin.open, open: true, early: true}, path
 		switch {
 		case path == "/events":
 			r = route{handle: s.stream(handler), places: &places{most: mostViewers}}
@@ -187,6 +188,9 @@ func (s *Server) date(now time.Time) []string {
 // serve checks a request, and has it handled.
 func (t *route) serve(a *answer, r *http.Request) *problem {
 	if p := t.guard.check(t.server, r); p != nil {
+		return p
+	}
+	if p := t.server.waits.Load(); p != nil && !t.early {
 		return p
 	}
 	if !t.own {
