@@ -29,19 +29,14 @@ func (f *storeFlags) addTo(cmd *cobra.Command) {
 // addSQLTo adds the flags to a command for the tables of a database, which all namespaces share.
 func (f *storeFlags) addSQLTo(cmd *cobra.Command) {
 	f.addTo(cmd)
-	cmd.Annotations = storeURLs(true)
+	cmd.Annotations["stores"] = strings.Join(storeurl.Forms(true), "\n  ")
 	_ = cmd.Flags().MarkHidden("namespace")
 }
 
-// addStore adds the flag store to a command.
+// addStore adds the flag store to a command, and its URLs to the help.
 func addStore(cmd *cobra.Command, url *string) {
 	cmd.Flags().StringVar(url, "store", "", "`URL` of the store of worker IDs. Other users see command lines: put a URL with a password into UIDRING_STORE")
-	cmd.Annotations = storeURLs(false)
-}
-
-// storeURLs has the URLs of all stores, or of SQL databases alone, for the help.
-func storeURLs(sql bool) map[string]string {
-	return map[string]string{"stores": strings.Join(storeurl.Forms(sql), "\n  ")}
+	cmd.Annotations = map[string]string{"stores": strings.Join(storeurl.Forms(false), "\n  ")}
 }
 
 // open opens the store. An invalid URL is a usage error; a server that does not answer is not.
