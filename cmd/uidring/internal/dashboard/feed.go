@@ -23,6 +23,7 @@ type feed struct {
 	limits limits
 
 	mu     sync.Mutex // held while a reading is taken
+	first  *reading   // with this worker ID
 	last   *reading
 	recent []*reading // of the last seconds, see recently; the oldest first
 	dry    time.Time  // since then there are no IDs; zero: there are
@@ -77,8 +78,11 @@ func (f *feed) situation(r *reading) situation {
 		f.recent = f.recent[1:]
 	}
 	before := f.recent[0]
+	if f.first == nil || f.first.stats.WorkerID != r.stats.WorkerID {
+		f.first = r
+	}
 	s := situation{
-		stats: r.stats, store: f.cfg.About.Store, outage: f.cfg.StoreCalls.outage(), limits: f.limits,
+		stats: r.stats, began: f.first.stats.Ahead - r.at.Sub(f.first.at), store: f.cfg.About.Store, outage: f.cfg.StoreCalls.outage(), limits: f.limits,
 		issued:   r.stats.Issued - before.stats.Issued,
 		rejected: r.stats.RejectedTakes - before.stats.RejectedTakes,
 		failed:   r.failed - before.failed,

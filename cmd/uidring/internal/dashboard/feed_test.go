@@ -18,7 +18,9 @@ import (
 // A viewer learns since when there are no IDs, though there was no viewer at that time.
 func TestVerdictHasTheStartOfAnEarlierFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg := quietly(t, bitsalloc.Default(), func() cached.Stats { return cached.Stats{LastGranted: assigner.Unlimited, Capacity: 100} })
+		cfg := quietly(t, bitsalloc.Default(), func() cached.Stats {
+			return cached.Stats{LastGranted: assigner.Unlimited, Capacity: 100, Ahead: 3 * time.Hour}
+		})
 		cfg.API = quiet{noLease: time.Now().Add(10 * time.Second)}
 		p := New(cfg)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -26,8 +28,9 @@ func TestVerdictHasTheStartOfAnEarlierFault(t *testing.T) {
 		go func() { defer close(ended); p.Run(ctx) }()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if text := string(p.feed.latest().event); !strings.Contains(text, "No IDs since 00:00:10 UTC.") {
-			t.Errorf("%s, want that there are no IDs since 00:00:10", text)
+		text, began := string(p.feed.latest().event), p.feed.situation(p.feed.last).began
+		if !strings.Contains(text, "No IDs since 00:00:10 UTC.") || began != 2*time.Hour {
+			t.Errorf("%s, began %v ahead; want that there are no IDs since 00:00:10, and 2h an hour after the start", text, began)
 		}
 		cancel()
 		<-ended

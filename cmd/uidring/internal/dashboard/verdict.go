@@ -35,10 +35,11 @@ const recently = 10 * time.Second
 // A situation is the state that judge judges.
 type situation struct {
 	stats   cached.Stats
-	unready string // name of the problem of /readyz; "": none
-	refusal string // name of the problem of the last request without IDs in the last seconds; "": none
-	store   string // of worker IDs
-	outage  outage // of the store
+	began   time.Duration // how far ahead of the clock the first ID of the worker ID is now
+	unready string        // name of the problem of /readyz; "": none
+	refusal string        // name of the problem of the last request without IDs in the last seconds; "": none
+	store   string        // of worker IDs
+	outage  outage        // of the store
 	limits  limits
 
 	// In the last seconds, see recently:
@@ -58,10 +59,14 @@ var reasons = map[string]reason{
 	"shutting-down":  {"shutting down", "The server was told to end, and finishes the requests under way.", ""},
 	"no-lease":       {"no worker ID is held", "The lease is used up or lost. The server tries to get another by itself; if that takes more than a minute, its log says why.", "uidringleasewindowlow"},
 	"too-far-ahead":  {"ID time is too far ahead", "Clients draw more IDs than the layout has per second. Add servers, or limit clients with rate.", "uidringahead"},
+	"began-ahead":    {"the worker ID began ahead of the clock", "An earlier holder was ahead, or workers recover has raised the fence. Wait for the clock, or start the server with a larger max-ahead.", "uidringahead"},
 	"time-exhausted": {"the layout has ended", "The time field of the IDs is used up. Migrate to another layout.", "a-layout-is-about-to-end"},
 }
 
-func reasonFor(problem string) reason {
+func (s situation) reasonFor(problem string) reason {
+	if problem == "too-far-ahead" && s.began > s.stats.Ahead/2 {
+		problem = "began-ahead"
+	}
 	if r, ok := reasons[problem]; ok {
 		return r
 	}
@@ -112,7 +117,7 @@ func (s situation) verdict() verdict {
 	case s.failed > 0:
 		return verdict{warn, "Issuing, with errors", "",
 			count(s.failed, "request") + " in the last 10 s got an answer with status 5xx. The metrics and the log say which.", "uidringrequestsfail"}
-	case s.fenced() && lasts.Seconds() < s.limits.Lease:
+	case s.fenced() && s.issued > 0 && lasts.Seconds() < s.limits.Lease:
 		return verdict{warn, "Issuing, lease window low", ": " + brief(lasts) + " left",
 			"The store of worker IDs answers, but grants less than IDs are used. Expected for a moment in a burst; if it lasts, set a larger window.", "uidringleasewindowlow"}
 	case ahead.Seconds() >= s.limits.Ahead:
@@ -148,7 +153,7 @@ func (s situation) notIssuing() verdict {
 	if s.unready == "shutting-down" {
 		title = "Not ready"
 	}
-	why := reasonFor(problem)
+	why := s.reasonFor(problem)
 	if s.outage.err != nil && problem == "no-lease" {
 		why.title, why.detail = s.outage.texts(s.store)
 		why.title = strings.ToLower(why.title)
@@ -183,7 +188,7 @@ func (s situation) withoutID() int64 {
 func (s situation) notToAll() verdict {
 	v := verdict{warn, "Issuing, not to all", "", count(s.withoutID(), "request") + " in the last 10 s got no ID.", "uidringrejectedtakes"}
 	if s.refusal != "" && s.refusal != "no-lease" { // which is over, see noIDs
-		why := reasonFor(s.refusal)
+		why := s.reasonFor(s.refusal)
 		v.More, v.Detail, v.Book = ": "+why.title, v.Detail+" "+why.detail, why.book
 	}
 	return v

@@ -42,7 +42,7 @@ func changed(t *testing.T, changes testkit.Words) situation {
 	}
 	var fence, failure, segments, ends string
 	for name, to := range map[string]any{
-		"remaining": &s.stats.Remaining, "windowLasts": &s.stats.WindowLasts, "ahead": &s.stats.Ahead,
+		"remaining": &s.stats.Remaining, "windowLasts": &s.stats.WindowLasts, "ahead": &s.stats.Ahead, "began": &s.began,
 		"unready": &s.unready, "refusal": &s.refusal, "issued": &s.issued, "rejected": &s.rejected, "failed": &s.failed,
 		"fence": &fence, "outage": &failure, "segments": &segments, "ends": &ends,
 	} {

@@ -99,6 +99,9 @@ func TestIDTimeThatBeginsAheadCounts(t *testing.T) {
 		if rejected := g.Stats().RejectedTakes; drawn == 0 || drawn > most || rejected != 0 {
 			t.Errorf("%d IDs, want 1 to %d; %d takes were rejected by the generator", drawn, most, rejected)
 		}
+		late := newServer(t, Config{Generator: g, MaxAhead: 10 * time.Second, IDsPerSecond: 8192}) // the lead is 20 s and more
+		time.Sleep(10 * time.Second)
+		wantReady(t, late, "too-far-ahead")
 		if err := g.Close(); err != nil {
 			t.Error(err)
 		}

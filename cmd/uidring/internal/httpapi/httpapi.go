@@ -36,9 +36,6 @@ import (
 // largestBatch is the largest number of IDs per request. openapi.json repeats it.
 const largestBatch = 100_000
 
-// longestStartRetry bounds Retry-After before Begin: a quarantine may end early.
-const longestStartRetry = 10 * time.Second
-
 // longestAge is the largest MaxAge. It is the bound of Domain.KeptFor for the horizon after a
 // crash.
 const longestAge = storecall.ClockBound
@@ -188,7 +185,7 @@ func (s *Server) Waiting(err error) {
 	after, _ := uidring.RetryAfter(err)
 	after = max(after, time.Second)
 	p := starting.because("There is no worker ID: %s. The next try is at %s UTC. Use another server; the log of this one says more.",
-		reason, time.Now().Add(after).UTC().Format(time.TimeOnly)).after(min(after, longestStartRetry))
+		reason, time.Now().Add(after).UTC().Format(time.TimeOnly)).after(min(after, 10*time.Second)) // a quarantine may end early
 	if last := s.waits.Load(); last != nil { // else it is about another worker ID, after Begin
 		s.waits.CompareAndSwap(last, p)
 	}

@@ -27,11 +27,13 @@ func newPace(cfg Config) *pace {
 	if cfg.MaxAhead <= 0 || cfg.IDsPerSecond <= 0 {
 		return p
 	}
-	burst := 0.95 * cfg.MaxAhead.Seconds() * cfg.IDsPerSecond // the generator counts whole units
-	p.limiter = rate.NewLimiter(rate.Limit(cfg.IDsPerSecond), int(max(min(burst, math.MaxInt/2), 1)))
+	burst := max(min(0.95*cfg.MaxAhead.Seconds()*cfg.IDsPerSecond, math.MaxInt/2), 1) // the generator counts whole units
+	p.limiter = rate.NewLimiter(rate.Limit(cfg.IDsPerSecond), int(burst))
 	stats := cfg.Generator.Stats()
-	used := stats.Ahead.Seconds()*cfg.IDsPerSecond - float64(stats.Remaining) // before the first request
-	p.limiter.AllowN(time.Now(), int(max(min(used, float64(p.limiter.Burst())), 0)))
+	// Before the first request a worker ID may be ahead by more than MaxAhead.
+	for used := stats.Ahead.Seconds()*cfg.IDsPerSecond - float64(stats.Remaining); used > 0; used -= burst {
+		p.limiter.ReserveN(time.Now(), int(min(used, burst)))
+	}
 	return p
 }
 
@@ -52,8 +54,9 @@ func (p *pace) spend(n int, now time.Time) error {
 func (p *pace) note(err error) {
 	if errors.Is(err, uidring.ErrTooFarAhead) && p.refused.begins() {
 		wait, _ := uidring.RetryAfter(err)
-		p.logger.Warn("requests are refused: clients draw more IDs than the layout has, and ID time is as far ahead of the clock as it may be",
-			"ahead", (p.most + wait).Round(time.Second), "setting", "max-ahead")
+		p.logger.Warn("requests are refused: ID time is as far ahead of the clock as it may be",
+			"ahead", (p.most + wait).Round(time.Second), "setting", "max-ahead",
+			"remedy", "wait, or raise max-ahead, if it was ahead at the start, as after workers recover; otherwise add servers, or limit clients with rate")
 	}
 }
 

@@ -45,7 +45,7 @@ var (
 	noneReady = &problem{name: "none-ready", title: "No ID is ready", status: http.StatusServiceUnavailable,
 		detail: "IDs are drawn faster than they are prepared. Try again, or another server.", retryAfter: time.Second}
 	tooFarAhead = &problem{name: "too-far-ahead", title: "ID time is too far ahead", status: http.StatusServiceUnavailable,
-		detail: "More IDs were drawn than the clock allows. Try again, or another server.", retryAfter: time.Second}
+		detail: "ID time is as far ahead of the clock as this server allows. Try again, or another server.", retryAfter: time.Second}
 	noLease = &problem{name: "no-lease", title: "No worker ID is held", status: http.StatusServiceUnavailable,
 		detail: "The store of worker IDs has not renewed the lease. Use another server; this one goes on by itself when its store answers."}
 	noRange = &problem{name: "no-range", title: "No range is left", status: http.StatusServiceUnavailable,
