@@ -242,7 +242,7 @@ func (k *Keeper) untilRenewal() time.Duration {
 	left := state.Last - position
 	//mutate:number an estimate
 	if left > 0 && !lossy { // the clock uses up nothing of a grant that is ahead of it
-		//mutate:argument,operator an estimate
+		//mutate:argument an estimate
 		left = state.Last - min(position, k.Alloc.Delta(state.Clock.Now()))
 	}
 	switch {
