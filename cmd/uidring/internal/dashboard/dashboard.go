@@ -42,7 +42,7 @@ type Config struct {
 	// while a viewer is connected.
 	Store leasestore.Store
 	// Window is LeaseConfig.Window, and MaxAhead the MaxAhead of the generator. The page warns at a
-	// third of the window, and at MaxAhead or 10 min. Zero: 2 min, and no MaxAhead.
+	// third of the window, and at MaxAhead or 5 min. Zero: 2 min, and no MaxAhead.
 	Window, MaxAhead time.Duration
 	// Done ends the event streams when it is closed. Close it when the service begins to shut down,
 	// since http.Server.Shutdown waits for the streams. nil: they end with their requests.

@@ -82,7 +82,7 @@ type limits struct {
 }
 
 func newLimits(cfg Config) limits {
-	l := limits{Lease: (cmp.Or(cfg.Window, 2*time.Minute) / 3).Seconds(), Ahead: 600, Behind: -180}
+	l := limits{Lease: (cmp.Or(cfg.Window, 2*time.Minute) / 3).Seconds(), Ahead: 300, Behind: -180}
 	if cfg.MaxAhead > 0 {
 		l.Ahead = min(l.Ahead, cfg.MaxAhead.Seconds())
 	}
