@@ -33,7 +33,7 @@ var mayImport = map[string]string{
 	"publicid":    "uidring",
 	"uidringtest": "uidring assigner",
 
-	"assigner/kvassigner":     "assigner assigner/leasestore segment golang.org/x/sync/errgroup",
+	"assigner/kvassigner":     "assigner assigner/leasestore segment internal/storecall golang.org/x/sync/errgroup",
 	"assigner/k8sassigner":    "assigner assigner/leasestore assigner/kvassigner internal/httpcall",
 	"assigner/remoteassigner": "assigner assigner/leasestore internal/httpcall internal/storecall",
 	"assigner/fileassigner":   "assigner assigner/leasestore segment internal/disk",

@@ -82,7 +82,7 @@ var faults = map[string]map[string]string{
 		"ignores context":   "EndedContextChangesNothing",
 		"checks no names":   "OneOfTheNamespacesThatLookAlikeWins",
 		"one namespace":     "NamespacesAreApart",
-		"never down":        "OutageIsAnErrorAndEndsNoLease",
+		"never down":        "OutageEndsNoLeaseAndNoStart",
 	},
 	"RunFaults": {
 		"retries blindly":  "CutSwapIsNeverFalse",

@@ -3,12 +3,14 @@ package assignertest
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
@@ -109,8 +111,19 @@ func outageBridged(t *testing.T, n namespace) {
 	if errors.Is(err, assigner.ErrQuarantined) {
 		t.Errorf("Assign took a row while the store was down: %v", err)
 	}
+	var start sync.WaitGroup
+	start.Go(func() {
+		g, err := cached.New(cached.Config{Assigner: starts, StartTimeout: testkit.Patience, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Errorf("New, while the store was down: %v", err)
+			return
+		}
+		_ = g.Close()
+	})
+	pause(t.Context(), 4*time.Second) // clients wait for an answer for less
 	up()
 	insist(t, "Renew", raise)
+	start.Wait()
 	if found := n.heldRow(t, l, "holds"); found.Version != row.Version || found.Token != row.Token || found.Fence < row.Fence {
 		t.Errorf("row %+v after the outage, was %+v", found, row)
 	}

@@ -80,7 +80,7 @@ func RunStore(t *testing.T, open func(t *testing.T) StoreFixture) {
 		// Leases: the calls of the store that a lease makes, in their order.
 		{"FirstStartsAtOnceSucceed", firstStarts},
 		{"NextHolderOfARowIsAboveItsFence", nextHolders},
-		{"OutageIsAnErrorAndEndsNoLease", outageBridged},
+		{"OutageEndsNoLeaseAndNoStart", outageBridged},
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -80,6 +81,11 @@ type items struct {
 func (t *items) String() string {
 	options := t.client.Options()
 	return "DynamoDB table " + t.table + " at " + cmp.Or(aws.ToString(options.BaseEndpoint), options.Region)
+}
+
+// Passes reports errors after which the SDK tries again, such as throttling, if it has given up.
+func (t *items) Passes(err error) bool {
+	return retry.IsErrorRetryables(retry.DefaultRetryables).IsErrorRetryable(err) == aws.TrueTernary
 }
 
 // advise adds the remedy to an error of the service.

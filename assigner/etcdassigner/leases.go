@@ -1,13 +1,18 @@
 package etcdassigner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/uidring/uidring/assigner/kvassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
@@ -46,6 +51,12 @@ func (s *store) Check(string) error {
 // String names the store in errors and log records: a client without a connection only reports a
 // timeout.
 func (s *store) String() string { return "etcd at " + strings.Join(s.client.Endpoints(), ", ") }
+
+// Passes reports errors while no server answers, or the cluster has no leader or too much to do.
+func (s *store) Passes(err error) bool {
+	answer, _ := errors.AsType[rpctypes.EtcdError](err)
+	return slices.Contains([]codes.Code{codes.Unavailable, codes.ResourceExhausted}, cmp.Or(answer.Code(), status.Code(err)))
+}
 
 func (s *store) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
 	answer, err := s.client.Get(ctx, root+key)

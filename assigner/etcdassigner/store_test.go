@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
@@ -18,6 +19,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcdassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -127,6 +129,12 @@ func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 	stores.WantError(t, err, nil, about, "permission denied")
 	stores.Fail(t, etcdassigner.LeaseStore(admin, namespace, etcdassigner.Config{}), about, "user name is empty")
 	stores.Fail(t, etcdassigner.LeaseStore(nil, "a/b", etcdassigner.Config{}), "client is required", `"a/b"`)
+	busy := grpc.WithChainUnaryInterceptor(func(context.Context, string, any, any, *grpc.ClientConn, grpc.UnaryInvoker, ...grpc.CallOption) error {
+		return rpctypes.ErrGRPCRequestTooManyRequests
+	})
+	if _, err := etcdassigner.LeaseStore(connect(t, server.DSN(), busy), "a", etcdassigner.Config{}).Status(t.Context()); !storecall.Passes(err) {
+		t.Errorf("%v, want an error for which a start waits", err)
+	}
 }
 
 // enableAuth makes the users root and ids, who has the permission that the documentation names.

@@ -8,7 +8,8 @@
 // processes, such as the ordinal of the pod.
 //
 // The operator creates the folder, which must contain no other files; an empty folder is a new
-// namespace. It must be on a local disk that keeps data after fsync has returned. Leases are then
+// namespace. A generator that starts waits for a missing folder, which may be mounted later. The
+// folder must be on a local disk that keeps data after fsync has returned. Leases are then
 // [assigner.GuaranteeFenced], and survive SIGKILL and power loss.
 //
 // The package supports Linux and macOS; the tests run on Linux. Systems without flock, such as

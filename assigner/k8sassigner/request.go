@@ -63,6 +63,12 @@ func (r *refusal) advice() string {
 	return ""
 }
 
+// Passes reports refusals of an API server that has no time, or whose etcd does not answer.
+func (c *store) Passes(err error) bool {
+	r, ok := errors.AsType[*refusal](err)
+	return ok && (r.code == http.StatusTooManyRequests || r.code >= http.StatusInternalServerError)
+}
+
 // is reports whether err is an answer of the API server with this reason.
 func is(err error, reason string) bool {
 	r, ok := errors.AsType[*refusal](err)

@@ -19,6 +19,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/k8sassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -138,11 +139,13 @@ func TestStatusNamesTheRemedyOfARefusal(t *testing.T) {
 			"the Kubernetes namespace is being deleted"},
 		"webhook": {403, `{"kind":"Status","message":"admission webhook \"policy.example.org\" denied the request: no","reason":"Forbidden","code":403}`, ""},
 		"proxy":   {403, `<html>go away</html>`, ""},
+		"busy":    {429, `{"kind":"Status","message":"too many requests, please try again later","reason":"TooManyRequests","code":429}`, ""},
+		"no etcd": {500, `{"kind":"Status","message":"etcdserver: request timed out","code":500}`, ""},
 	} {
 		s, _ := answering(t, tt.code, tt.text)
 		_, err := s.Status(t.Context())
-		if text := fmt.Sprint(err); !strings.Contains(text, tt.want) || strings.Contains(text, "; ") != (tt.want != "") || strings.Contains(text, grant) != (tt.want == grant) {
-			t.Errorf("%s: %v; want %q", name, err, tt.want)
+		if text := fmt.Sprint(err); !strings.Contains(text, tt.want) || strings.Contains(text, "; ") != (tt.want != "") || strings.Contains(text, grant) != (tt.want == grant) || storecall.Passes(err) != (tt.want == "" && tt.code != 403) {
+			t.Errorf("%s: %v; want %q, and that 429 and 500 pass", name, err, tt.want)
 		}
 	}
 }

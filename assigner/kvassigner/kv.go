@@ -19,7 +19,8 @@ const (
 // A KV is a store of keys and values with an atomic write of one key. Any number of goroutines call
 // its methods at once. The methods return soon after their context ends, and return an error
 // whenever the store did not confirm the result. Errors and log records name a KV by its String
-// method if it has one: return the address of the server, without passwords.
+// method if it has one: return the address of the server, without passwords. A KV whose method
+// Passes(error) bool returns true for an error lets a start wait, see [leasestore.Store].
 type KV interface {
 	// Get returns the value and the revision of a key, or the revision "" if there is no such key.
 	// It sees every write that was acknowledged before it was called, by any process: no cache, no

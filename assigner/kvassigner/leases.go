@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 const (
@@ -198,9 +199,12 @@ func (l *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool,
 	})
 }
 
-// explain names the store, and adds the end of the context, which the error of a KV need not
-// mention. The action is empty for Status, whose caller names it.
+// explain names the store, marks an error that passes, and adds the end of the context, which the
+// error of a KV need not mention. The action is empty for Status, whose caller names it.
 func (l *leases) explain(ctx context.Context, action string, err error) error {
+	if kv, ok := l.kv.(interface{ Passes(error) bool }); ok && kv.Passes(err) {
+		err = storecall.Away{Err: err}
+	}
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
 		err = fmt.Errorf("%w (%w)", err, ended)
 	}

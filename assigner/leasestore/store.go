@@ -36,6 +36,8 @@ import (
 //     server compares revisions of its own retries a swap that meets another revision with equal
 //     fields, since false would be wrong.
 //   - Every method returns soon after its context has ended, with an error.
+//   - An error of a store that does not answer now, such as during an outage, is a [net.Error], or
+//     has a method RetryAfter() time.Duration. A generator that starts then calls again.
 //   - Texts and numbers are kept as they are. A store returns an error for a text that it cannot
 //     keep, and names the allowed texts.
 //

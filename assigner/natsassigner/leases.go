@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -134,6 +136,13 @@ func (k *keys) request(ctx context.Context, f func(context.Context, jetstream.Ke
 		return cause
 	}
 	return err
+}
+
+// Passes reports errors while no server answers, or the stream has no leader.
+func (k *keys) Passes(err error) bool {
+	answer, ok := errors.AsType[*jetstream.APIError](err)
+	return ok && answer.Code >= http.StatusInternalServerError || slices.ContainsFunc([]error{errBroken, errNoAnswer, nats.ErrNoResponders,
+		nats.ErrReconnectBufExceeded, jetstream.ErrNoStreamResponse}, func(passing error) bool { return errors.Is(err, passing) })
 }
 
 // kv looks the bucket up once. Its handle reads from the leader unless its last status, which it

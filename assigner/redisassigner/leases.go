@@ -76,6 +76,13 @@ func (s *store) String() string {
 	return "Redis"
 }
 
+// Passes reports errors of a server that starts, of a replica, which may become the primary, and of
+// a cluster that is incomplete or busy.
+func (s *store) Passes(err error) bool {
+	return errors.Is(err, leasestore.ErrNotDurable) || errors.Is(err, redis.ErrPoolTimeout) || redis.IsLoadingError(err) || redis.IsReadOnlyError(err) || redis.IsMasterDownError(err) ||
+		redis.IsClusterDownError(err) || redis.IsTryAgainError(err) || redis.IsNoReplicasError(err) || redis.IsMaxClientsError(err)
+}
+
 // Get returns the value as its revision: each record has a random text of its own.
 func (s *store) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
 	hash, field := hashKey(key)

@@ -74,6 +74,12 @@ func (e *ensemble) String() string {
 
 var errNewSession = errors.New("the session ended between the confirmation of a read and the read")
 
+// Passes reports errors while the client has no server, or no session.
+func (e *ensemble) Passes(err error) bool {
+	return slices.ContainsFunc([]error{zk.ErrNoServer, zk.ErrConnectionClosed, zk.ErrSessionExpired, zk.ErrSessionMoved, errNewSession},
+		func(passing error) bool { return errors.Is(err, passing) })
+}
+
 func (e *ensemble) path(key string) string { return e.root + "/" + strings.TrimSuffix(key, "/") }
 
 // Status implements [kvassigner.KV]. The leader sets the time of the write that confirms it.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"time"
 
 	"github.com/uidring/uidring"
@@ -91,8 +90,7 @@ func (k *Keeper) retry(err error) (time.Duration, bool) {
 	if after, ok := uidring.RetryAfter(err); ok {
 		return k.pause(after, err), true
 	}
-	_, silent := errors.AsType[net.Error](err)
-	if _, away := errors.AsType[storecall.Away](err); !silent && !away {
+	if !storecall.Passes(err) {
 		return 0, false
 	}
 	if k.report.differs(errOutage) {

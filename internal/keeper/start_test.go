@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"sync"
@@ -109,7 +110,7 @@ func TestStartAsksAStoreThatIsAwayEachSecond(t *testing.T) {
 			if calls = append(calls, time.Now()); len(calls) == 15 {
 				return r.fresh(n), nil
 			}
-			return assigner.Grant{}, storecall.Away{Err: errors.New("connection refused")}
+			return assigner.Grant{}, []error{storecall.Away{Err: errors.New("busy")}, context.DeadlineExceeded, io.ErrUnexpectedEOF}[n%3]
 		}
 		r.open(t)
 		last := 50 * time.Millisecond

@@ -12,10 +12,11 @@ import (
 
 	"github.com/uidring/uidring/assigner/kvassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 // ErrDown is the error of all calls while a server is down.
-var ErrDown = errors.New("the store is down")
+var ErrDown error = storecall.Away{Err: errors.New("the store is down")}
 
 // A Server keeps keys and values. The zero Server is empty. Any number of goroutines may use it.
 type Server struct {
