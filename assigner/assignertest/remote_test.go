@@ -45,7 +45,7 @@ func remoteFixture(t *testing.T, fault string) assignertest.StoreFixture {
 	return assignertest.StoreFixture{
 		Handle:  func() leasestore.Store { return open(addr, "mine") },
 		Other:   func(name string) leasestore.Store { return open(addr, name) },
-		Down:    down,
+		Down:    func(*testing.T) (up func()) { return backend.Down() }, // the server answers
 		Through: func(w *assignertest.Wire) leasestore.Store { return open(w.Proxy(t, addr), "mine") },
 		Kill: func(t *testing.T) {
 			up := down(t)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/uidring/uidring/internal/httpcall"
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 // call makes one call on one server. It returns the result beside an error if the answer has
@@ -50,6 +51,8 @@ func read[T any](response *http.Response, text []byte, nonce string) (result T, 
 			switch {
 			case found.Nonce != nonce:
 				return *new(T), errAnotherRequest
+			case found.Error != nil && found.Error.Passes:
+				return result, storecall.Away{Err: found.Error}
 			case found.Error != nil:
 				return result, found.Error
 			case code == http.StatusOK:

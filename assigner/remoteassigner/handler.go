@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 // mostCalls is the largest number of calls on the stores at once. Each may need a connection to the
@@ -126,7 +127,7 @@ func notNull(rows []leasestore.Row, err error) ([]leasestore.Row, error) {
 func reply(w http.ResponseWriter, nonce string, result any, err error) {
 	status, full := http.StatusOK, answer[any]{Nonce: nonce, Result: &result}
 	if err != nil {
-		status, full.Error = http.StatusBadGateway, &failure{err.Error(), errors.Is(err, leasestore.ErrOverlap)}
+		status, full.Error = http.StatusBadGateway, &failure{err.Error(), errors.Is(err, leasestore.ErrOverlap), storecall.Passes(err)}
 	}
 	body, errJSON := json.Marshal(full)
 	if errJSON == nil && len(body) > mostBytes {

@@ -24,8 +24,8 @@ import (
 // [assigner.ErrLayoutMismatch], as with the database itself. The methods of the store return the
 // mistakes in the arguments of LeaseStore.
 //
-// An error of the server's store keeps its text; of its sentinels only
-// [leasestore.ErrOverlap] is kept. Errors without an answer of the store are
+// An error of the server's store keeps its text, and whether a start waits for its end; of its
+// sentinels only [leasestore.ErrOverlap] is kept. Errors without an answer of the store are
 // [ErrUnreachable]. Any number of goroutines may use the store at once.
 func LeaseStore(urls []string, namespace string, cfg Config) leasestore.Store {
 	client := cfg.Client

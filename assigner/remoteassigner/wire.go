@@ -41,6 +41,7 @@ type answer[T any] struct {
 type failure struct {
 	Text    string `json:"text"`
 	Overlap bool   `json:"overlap,omitempty"` // it is leasestore.ErrOverlap
+	Passes  bool   `json:"passes,omitempty"`  // a later call may succeed
 }
 
 func (f *failure) Error() string { return f.Text }

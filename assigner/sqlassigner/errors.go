@@ -59,6 +59,9 @@ func (s *store) explain(ctx context.Context, what string, tries int, err error) 
 		return v.error
 	}
 	d := s.dialect.diagnose(err)
+	if d.passes { // the callers of LeaseStore may have longer than this call
+		err = storecall.Away{Err: err}
+	}
 	if d.sentinel == ErrTableMissing && d.advice == "" {
 		group := schema.Nodes
 		for _, t := range s.group {

@@ -16,6 +16,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
@@ -156,6 +157,9 @@ func TestDiagnosis(t *testing.T) {
 			for _, err := range []error{err, fmt.Errorf("wrapped: %w", err)} {
 				if got := d.diagnose(err); got.sentinel != tt.sentinel || got.passes != tt.passes || got.undone != tt.undone {
 					t.Errorf("%s: %v: %+v; want sentinel %v, passes %v, undone %v", tt.dialect, err, got, tt.sentinel, tt.passes, tt.undone)
+				}
+				if err := (&store{dialect: d}).explain(t.Context(), "look", 1, err); tt.passes && !storecall.Passes(err) {
+					t.Errorf("%s: %v: a start does not wait", tt.dialect, err)
 				}
 			}
 		}
