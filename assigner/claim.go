@@ -204,7 +204,10 @@ func (c *claim) confirm(l *lease) error {
 	}
 	//mutate:operator in the last unit of a layout a lease without deltas is as good
 	passed := !c.view.status.Lossy && l.grant.First > l.grant.Last && l.grant.First <= c.view.fences.end
-	if meta.Fence != l.fence || term(meta) != l.row.Identity || meta.Recovering() || c.view.status.Identity != l.server || passed {
+	switch {
+	case c.view.status.Identity != l.server:
+		return fmt.Errorf("%w: the server was %q and is %q; if they alternate, use an address that leads to one of them", errMoved, l.server, c.view.status.Identity)
+	case meta.Fence != l.fence || term(meta) != l.row.Identity || meta.Recovering() || passed:
 		return errMoved
 	}
 	if c.view.status.Lossy {

@@ -184,14 +184,23 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 	}
 	ctx, end := storecall.Operation(ctx)
 	defer end()
-	for {
+	for rounds, moved := 0, error(nil); ; rounds++ {
 		c := &claim{leaser: a, terms: terms{a.cfg, d, alloc}, ctx: ctx, seat: &seat{}}
 		l, err := c.run()
 		if err == nil {
 			return l, nil
 		}
-		if c.seat.leave(); !errors.Is(err, errMoved) {
+		if c.seat.leave(); errors.Is(err, errMoved) {
+			moved = err
+		}
+		switch {
+		case moved != nil && ctx.Err() != nil: // err may be about a lack of time
+			return nil, fmt.Errorf("%w (%w)", moved, ctx.Err())
+		case !errors.Is(err, errMoved):
 			return nil, err
+		case rounds > 0: // an address that leads to two servers in turn
+			storecall.Pause(ctx)
+			a.pause(ctx, rounds)
 		}
 	}
 }
