@@ -46,11 +46,7 @@ func openFolder(ctx context.Context, path string) (_ *folder, err error) {
 		return nil, errors.New("allowed: the path of a folder")
 	}
 	f := new(folder)
-	f.root, err = os.OpenRoot(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w; create the folder; this package does not, because a missing folder may be a disk that is not mounted", err)
-	}
-	if err != nil {
+	if f.root, err = os.OpenRoot(path); err != nil {
 		return nil, err
 	}
 	defer func() {

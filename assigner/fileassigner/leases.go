@@ -136,13 +136,15 @@ func (s *leases) state(ctx context.Context) (state fileState, err error) {
 // locked calls f while it holds the lock of the folder.
 func (s *leases) locked(ctx context.Context, f func(*folder) error) error {
 	err := s.inFolder(ctx, f)
-	if s.first.Load() != nil && errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w: %w", replaced("it is gone"), err)
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
 		return s.errorf("%w", err)
+	case s.first.Load() != nil:
+		return s.errorf("%w: %w", replaced("it is gone"), err)
 	}
-	return nil
+	return s.errorf("%w; create the folder; this package does not, because a missing folder may be a disk that is not mounted", err)
 }
 
 func (s *leases) inFolder(ctx context.Context, f func(*folder) error) error {
