@@ -79,8 +79,7 @@ func (c *claim) compete() (*lease, error) {
 			}
 		}
 		if c.meta.NextWorkerID == next {
-			storecall.Pause(c.ctx)
-			c.leaser.pause(c.ctx, try)
+			c.leaser.wait(c.ctx, try)
 		}
 		next = c.meta.NextWorkerID
 		if err := c.loadMeta(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 // Processes that start at the same time in a new namespace all want the same worker ID, since there
@@ -53,6 +54,12 @@ func (c *claim) createSpares(first int64) int64 {
 		return 0 // some may exist, and are not counted
 	}
 	return int64(len(rows))
+}
+
+// wait holds no connection of the store.
+func (a *leaser) wait(ctx context.Context, try int) {
+	storecall.Pause(ctx)
+	a.pause(ctx, try)
 }
 
 // backOff waits for a random time with exponential backoff, so that processes that start at once

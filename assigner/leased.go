@@ -199,8 +199,7 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 		case !errors.Is(err, errMoved):
 			return nil, err
 		case rounds > 0: // an address that leads to two servers in turn
-			storecall.Pause(ctx)
-			a.pause(ctx, rounds)
+			a.wait(ctx, rounds)
 		}
 	}
 }
