@@ -3,7 +3,6 @@ package assignertest
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -113,12 +112,8 @@ func outageBridged(t *testing.T, n namespace) {
 	}
 	var start sync.WaitGroup
 	start.Go(func() {
-		g, err := cached.New(cached.Config{Assigner: starts, StartTimeout: testkit.Patience, Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Errorf("New, while the store was down: %v", err)
-			return
-		}
-		_ = g.Close()
+		g, err := cached.New(cached.Config{Assigner: starts, StartTimeout: testkit.Patience})
+		testkit.Close(t, g, err)
 	})
 	pause(t.Context(), 4*time.Second) // clients wait for an answer for less
 	up()

@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/remoteassigner"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // remoteFixture opens a memory behind a server, with a client that has a fault. Package daemon of
@@ -22,25 +23,7 @@ func remoteFixture(t *testing.T, fault string) assignertest.StoreFixture {
 	t.Cleanup(func() { s.Close() })
 	addr := s.Listener.Addr().String()
 	open := func(addr, namespace string) leasestore.Store {
-		remote := remoteassigner.LeaseStore([]string{"http://" + addr}, namespace, remoteassigner.Config{})
-		if fault == "none" {
-			return remote
-		}
-		return client{remote, fault}
-	}
-	down := func(t *testing.T) (up func()) {
-		_ = s.Listener.Close() // or a client reads on a new connection before the call in flight takes effect
-		s.CloseClientConnections()
-		s.Close()
-		return func() {
-			l, err := net.Listen("tcp", addr)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			s = &httptest.Server{Listener: l, Config: &http.Server{Handler: handler}}
-			s.Start()
-		}
+		return client{remoteassigner.LeaseStore([]string{"http://" + addr}, namespace, remoteassigner.Config{}), fault}
 	}
 	return assignertest.StoreFixture{
 		Handle:  func() leasestore.Store { return open(addr, "mine") },
@@ -48,7 +31,9 @@ func remoteFixture(t *testing.T, fault string) assignertest.StoreFixture {
 		Down:    func(*testing.T) (up func()) { return backend.Down() }, // the server answers
 		Through: func(w *assignertest.Wire) leasestore.Store { return open(w.Proxy(t, addr), "mine") },
 		Kill: func(t *testing.T) {
-			up := down(t)
+			_ = s.Listener.Close() // or a client reads on a new connection before the call in flight takes effect
+			s.CloseClientConnections()
+			s.Close()
 			if fault == "forgets" {
 				mine := backend.open("mine")
 				rows, _ := mine.List(t.Context())
@@ -58,7 +43,10 @@ func remoteFixture(t *testing.T, fault string) assignertest.StoreFixture {
 					_, _ = mine.Swap(t.Context(), row, less, time.Hour)
 				}
 			}
-			up()
+			l, err := net.Listen("tcp", addr)
+			testkit.Must(t, err)
+			s = &httptest.Server{Listener: l, Config: &http.Server{Handler: handler}}
+			s.Start()
 		},
 		Unreachable: remoteassigner.ErrUnreachable,
 	}

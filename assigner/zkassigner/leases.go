@@ -76,8 +76,7 @@ var errNewSession = errors.New("the session ended between the confirmation of a 
 
 // Passes reports errors while the client has no server, or no session.
 func (e *ensemble) Passes(err error) bool {
-	return slices.ContainsFunc([]error{zk.ErrNoServer, zk.ErrConnectionClosed, zk.ErrSessionExpired, zk.ErrSessionMoved, errNewSession},
-		func(passing error) bool { return errors.Is(err, passing) })
+	return slices.ContainsFunc([]error{zk.ErrNoServer, zk.ErrConnectionClosed, zk.ErrSessionExpired, zk.ErrSessionMoved, errNewSession}, func(e error) bool { return errors.Is(err, e) })
 }
 
 func (e *ensemble) path(key string) string { return e.root + "/" + strings.TrimSuffix(key, "/") }
