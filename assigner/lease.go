@@ -167,7 +167,7 @@ func (l *lease) check(found leasestore.Row) error {
 			found.Version, found.Fence, found.Owner, l.row.Version, l.row.Fence)
 	case found.Revoked():
 		return fmt.Errorf("%w: row %d has been revoked", ErrWorkerRowLost, l.row.WorkerID)
-	case found.Version != l.row.Version && found.Free():
+	case found.Free():
 		return fmt.Errorf("%w: row %d has been freed, by Recover or by a later holder", ErrWorkerRowLost, l.row.WorkerID)
 	case found.Version != l.row.Version || found.Token != l.row.Token: //mutate:operand a new holder changes both
 		if found.Owner == l.terms.cfg.Owner {
