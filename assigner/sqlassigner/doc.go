@@ -104,4 +104,9 @@
 // read-only during a failover, calls retry with random, growing pauses until the context ends;
 // without a deadline they retry for ten seconds. Every error names the remedy. No error contains a
 // password.
+//
+// A NAT or a load balancer may forget connections that wait in a pool. A call drops a connection of
+// the pool that does not answer within two seconds, two connections at most, and waits for the next
+// one until its context ends. A pool that keeps more than two idle connections needs several calls
+// to get rid of all. SetConnMaxIdleTime of database/sql, with a minute, keeps their number low.
 package sqlassigner

@@ -142,6 +142,8 @@ func diagnoseAny(err error) (diagnosis, bool) {
 		SafeToRetry() bool
 	}](err)
 	switch {
+	case errors.Is(err, errSilent):
+		return collision, true
 	case errors.Is(err, errReadOnly):
 		return readOnly, true
 	case errors.Is(err, driver.ErrBadConn), errors.Is(err, sql.ErrConnDone), errors.Is(err, mysql.ErrInvalidConn),

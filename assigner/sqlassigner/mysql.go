@@ -104,20 +104,6 @@ func (m *mysqlServer) look(ctx context.Context, conn *session, group []table, st
 	return mysqlLook{known, group, rest[:2*len(group)], rest[2*len(group)].String, rest[2*len(group)+1], rest[2*len(group)+2].String}.judge(conn, status)
 }
 
-// mysqlCommits notes that each statement on a connection commits, or returns an error. MariaDB also
-// tells whether a transaction is open.
-func mysqlCommits(conn *session, autocommit, inside string, isMariaDB bool) error {
-	switch {
-	case !isOn(autocommit):
-		return notDurable("the handle gave a connection with autocommit=0 (allowed: 1): the end of the connection would take a " +
-			"worker ID back; leave autocommit on, in the DSN and in each session")
-	case isMariaDB && isOn(inside):
-		return openTransaction()
-	}
-	conn.commits, conn.idle = true, conn.idle || isMariaDB
-	return nil
-}
-
 // mysqlIdle proves that a connection commits each statement and is outside any transaction, unless
 // a look has. MySQL has no variable for that, but inside a transaction it rejects setting the
 // isolation level of the next one. mysqlIdle sets the session's own level, which changes nothing.
@@ -164,16 +150,6 @@ func mysqlIdle(ctx context.Context, conn *session, group []table) error {
 		return mysqlIdle(ctx, conn, nil)
 	}
 	return mysqlBusy(err)
-}
-
-// mysqlBusy replaces MySQL's errors for statements inside a transaction: the isolation level cannot
-// be set, and at the end of an XA transaction no table can be read.
-func mysqlBusy(err error) error {
-	const inProgress, atEnd = 1568, 1399
-	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && (e.Number == inProgress || e.Number == atEnd) {
-		return openTransaction()
-	}
-	return err
 }
 
 // mysqlPermanent returns an error for a table that is temporary on this connection. The server does

@@ -91,3 +91,13 @@ func diagnoseMySQL(err error) diagnosis {
 	d.undone = d.undone || errors.Is(err, driver.ErrBadConn)
 	return d
 }
+
+// mysqlBusy replaces MySQL's errors for statements inside a transaction: the isolation level cannot
+// be set, and at the end of an XA transaction no table can be read.
+func mysqlBusy(err error) error {
+	const inProgress, atEnd = 1568, 1399
+	if e, ok := errors.AsType[*mysql.MySQLError](err); ok && (e.Number == inProgress || e.Number == atEnd) {
+		return openTransaction()
+	}
+	return err
+}

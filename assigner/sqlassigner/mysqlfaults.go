@@ -68,6 +68,20 @@ func (l mysqlLook) judge(conn *session, status *leasestore.Status) error {
 	return err
 }
 
+// mysqlCommits notes that each statement on a connection commits, or returns an error. MariaDB also
+// tells whether a transaction is open.
+func mysqlCommits(conn *session, autocommit, inside string, isMariaDB bool) error {
+	switch {
+	case !isOn(autocommit):
+		return notDurable("the handle gave a connection with autocommit=0 (allowed: 1): the end of the connection would take a " +
+			"worker ID back; leave autocommit on, in the DSN and in each session")
+	case isMariaDB && isOn(inside):
+		return openTransaction()
+	}
+	conn.commits, conn.idle = true, conn.idle || isMariaDB
+	return nil
+}
+
 // mysqlSettings returns the faults in the variables of a server.
 func mysqlSettings(known map[string]string) (faults []string) {
 	for _, name := range [...]string{"innodb_flush_log_at_trx_commit", "log_bin", "sync_binlog", "read_only"} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -34,18 +35,29 @@ import (
 // after it.
 type session struct {
 	*sqlx.Conn
+	brief     bool     // the first answer is due soon
 	commits   bool     // each statement commits; MySQL
 	began     string   // when the transaction of the last look began; PostgreSQL
 	idle      bool     // outside any transaction
 	permanent []string // tables that are not temporary
 }
 
-// callTimeout bounds a call whose context has no deadline of its own.
-const callTimeout = 10 * time.Second
+const (
+	// callTimeout bounds a call whose context has no deadline of its own.
+	callTimeout = 10 * time.Second
+	// A NAT or a load balancer may have forgotten a connection that waited in the pool. In the
+	// first tries of a call its first answer is due within briefly, or the pool drops it. Later
+	// tries and new connections have the rest of the time, for a slow server.
+	briefly    = 2 * time.Second
+	briefTries = 2
+)
+
+// errSilent wraps the error of a call that ends with it, so that the advice is the same.
+var errSilent = fmt.Errorf("a connection of the pool does not answer: %w", context.DeadlineExceeded)
 
 // try runs f once.
-func (s *store) try(ctx context.Context, f func(context.Context, *session) error) error {
-	conn, err := s.connect(ctx)
+func (s *store) try(ctx context.Context, brief bool, f func(context.Context, *session) error) error {
+	conn, err := s.connect(ctx, brief)
 	if err != nil {
 		return err
 	}
@@ -56,7 +68,7 @@ func (s *store) try(ctx context.Context, f func(context.Context, *session) error
 	case err == nil:
 		storecall.Keep(ctx, s, conn)
 		return nil
-	case s.dialect.diagnose(err).sentinel == leasestore.ErrNotDurable:
+	case s.dialect.diagnose(err).sentinel == leasestore.ErrNotDurable, errors.Is(err, errSilent):
 		// The pool drops the connection: after a failover the next one reaches the new primary.
 		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
 	}
@@ -65,12 +77,34 @@ func (s *store) try(ctx context.Context, f func(context.Context, *session) error
 }
 
 // connect returns the session of the operation, or else a new one.
-func (s *store) connect(ctx context.Context) (*session, error) {
+func (s *store) connect(ctx context.Context, brief bool) (*session, error) {
 	if kept, ok := storecall.Take(ctx, s).(*session); ok {
 		return kept, nil
 	}
-	conn, err := s.db.Connx(ctx)
-	return &session{Conn: conn}, err
+	brief = brief && s.dialect.waiting == nil && s.db.Stats().Idle > 0 // a file is never silent
+	conn := &session{brief: brief}
+	err := conn.first(ctx, func(ctx context.Context) (err error) { // a driver may ask the server here
+		conn.Conn, err = s.db.Connx(ctx)
+		return err
+	})
+	conn.brief = brief
+	return conn, err
+}
+
+// first runs ask, which reads, and returns errSilent if the first answer is overdue.
+func (conn *session) first(ctx context.Context, ask func(context.Context) error) error {
+	if !conn.brief {
+		return ask(ctx)
+	}
+	end, _ := ctx.Deadline()
+	short, cancel := context.WithTimeout(ctx, min(briefly, time.Until(end)/4))
+	defer cancel()
+	err := ask(short)
+	if err != nil && short.Err() != nil && ctx.Err() == nil {
+		return errSilent
+	}
+	conn.brief = false
+	return err
 }
 
 // checkIdle returns an error for a connection inside a transaction or without autocommit.
@@ -78,7 +112,7 @@ func (s *store) checkIdle(ctx context.Context, conn *session) error {
 	if conn.idle {
 		return nil
 	}
-	err := s.dialect.idle(ctx, conn, s.known(s.group))
+	err := conn.first(ctx, func(ctx context.Context) error { return s.dialect.idle(ctx, conn, s.known(s.group)) })
 	conn.idle = err == nil
 	return err
 }
@@ -96,15 +130,17 @@ func (s *store) checkPermanent(ctx context.Context, conn *session, t table) erro
 // look returns the identity and the clock of the server, or of the file, and all faults. A later
 // look of an operation leaves out the tables, unless it meets another server.
 func (s *store) look(ctx context.Context, conn *session, group []table) (status leasestore.Status, err error) {
-	seen := storecall.Noted(ctx, s)
+	seen, tables := storecall.Noted(ctx, s), s.known(group)
+	now := tables
 	if seen != "" {
-		err = s.dialect.look(ctx, conn, nil, &status)
-		if err != nil || status.Identity == seen {
-			return status, err
-		}
+		now = nil
 	}
-	status = leasestore.Status{}
-	if err = s.dialect.look(ctx, conn, s.known(group), &status); err == nil {
+	err = conn.first(ctx, func(ctx context.Context) error { return s.dialect.look(ctx, conn, now, &status) })
+	if err == nil && seen != "" && status.Identity != seen {
+		status = leasestore.Status{}
+		err = s.dialect.look(ctx, conn, tables, &status)
+	}
+	if err == nil {
 		storecall.Note(ctx, s, status.Identity)
 	}
 	return status, err
@@ -134,7 +170,8 @@ func (s *store) run(ctx context.Context, what string, f func(context.Context, *s
 	if s.dialect.waiting != nil {
 		f = s.dialect.waiting(f)
 	}
-	tries, err := retry(ctx, func() error { return s.try(ctx, f) }, func(err error) bool {
+	begun := 0
+	tries, err := retry(ctx, func() error { begun++; return s.try(ctx, begun <= briefTries, f) }, func(err error) bool {
 		if _, ok := errors.AsType[unsure](err); ok || !s.dialect.diagnose(err).passes {
 			return false
 		}

@@ -123,7 +123,8 @@ func (s *store) locate(ctx context.Context, conn *session) error {
 		return nil
 	}
 	ours := s.names(tablesOf(schema.Groups()...))
-	found, err := s.relations(ctx, conn, ours)
+	var found []relation
+	err := conn.first(ctx, func(ctx context.Context) (err error) { found, err = s.relations(ctx, conn, ours); return err })
 	if err != nil {
 		return err
 	}
