@@ -111,16 +111,16 @@ func (m *mysqlServer) look(ctx context.Context, conn *session, group []table, st
 // statement proves that each table of the group is permanent.
 func mysqlIdle(ctx context.Context, conn *session, group []table) error {
 	if !conn.commits {
-		row := conn.QueryRowxContext(ctx, "SELECT @@session.autocommit /*M!, @@in_transaction */")
+		row := conn.QueryRowxContext(ctx, "SELECT @@session.autocommit /*M!, @@in_transaction, @@sql_mode */")
 		columns, err := row.Columns()
 		if err != nil {
 			return err
 		}
-		autocommit, inside := "", ""
-		if err := row.Scan([]any{&autocommit, &inside}[:len(columns)]...); err != nil {
+		autocommit, inside, mode := "", "", ""
+		if err := row.Scan([]any{&autocommit, &inside, &mode}[:len(columns)]...); err != nil {
 			return err
 		}
-		if err := mysqlCommits(conn, autocommit, inside, len(columns) == 2); err != nil {
+		if err := mysqlCommits(conn, autocommit, inside, mode, len(columns) > 1); err != nil {
 			return err
 		}
 	}

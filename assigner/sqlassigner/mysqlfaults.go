@@ -25,7 +25,7 @@ type mysqlLook struct {
 // judge sets the status, and notes facts about the connection in the session.
 func (l mysqlLook) judge(conn *session, status *leasestore.Status) error {
 	inside, isMariaDB := l.known["in_transaction"]
-	if err := mysqlCommits(conn, l.known["autocommit"], inside, isMariaDB); err != nil {
+	if err := mysqlCommits(conn, l.known["autocommit"], inside, l.known["sql_mode"], isMariaDB); err != nil {
 		return err
 	}
 	switch {
@@ -69,9 +69,12 @@ func (l mysqlLook) judge(conn *session, status *leasestore.Status) error {
 }
 
 // mysqlCommits notes that each statement on a connection commits, or returns an error. MariaDB also
-// tells whether a transaction is open.
-func mysqlCommits(conn *session, autocommit, inside string, isMariaDB bool) error {
+// tells whether a transaction is open, and has a mode that cannot store the token of a free row.
+func mysqlCommits(conn *session, autocommit, inside, mode string, isMariaDB bool) error {
 	switch {
+	case strings.Contains(mode, "EMPTY_STRING_IS_NULL"):
+		return final("sqlassigner: the handle gave a connection with sql_mode=%s: leave EMPTY_STRING_IS_NULL out, in the DSN "+
+			"and on the server, since the tables have empty texts", mode)
 	case !isOn(autocommit):
 		return notDurable("the handle gave a connection with autocommit=0 (allowed: 1): the end of the connection would take a " +
 			"worker ID back; leave autocommit on, in the DSN and in each session")

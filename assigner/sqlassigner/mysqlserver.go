@@ -13,7 +13,7 @@ import (
 // mysqlVariables are read by each look, unless the server lacks them. Only MariaDB has
 // in_transaction.
 const mysqlVariables = "'autocommit', 'in_transaction', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'read_only', " +
-	"'tx_read_only', 'transaction_read_only', 'server_id', 'server_uuid', 'gtid_slave_pos', 'wsrep_on', " + groupVariables
+	"'sql_mode', 'tx_read_only', 'transaction_read_only', 'server_id', 'server_uuid', 'gtid_slave_pos', 'wsrep_on', " + groupVariables
 
 // oracleVariables are the variables of mysqlVariables that Oracle's MySQL has.
 var oracleVariables = []string{"autocommit", "innodb_flush_log_at_trx_commit", "log_bin", "sync_binlog", "read_only", "transaction_read_only", "server_id", "server_uuid"}
@@ -65,9 +65,10 @@ func mysqlHas(ctx context.Context, conn *session, variable string) (bool, error)
 }
 
 // mysqlKeyColumn returns an expression for a column of a primary key. GROUP_CONCAT would depend on
-// a variable of the server.
+// a variable of the server, and so would NULL as an argument of CONCAT and an empty text.
 func mysqlKeyColumn(n int) string {
-	return fmt.Sprintf("MAX(CASE SEQ_IN_INDEX WHEN %d THEN CONCAT(UPPER(COLUMN_NAME), COALESCE(CONCAT('(', SUB_PART, ')'), '')) END)", n)
+	return fmt.Sprintf("MAX(CASE WHEN SEQ_IN_INDEX <> %d THEN NULL WHEN SUB_PART IS NULL THEN UPPER(COLUMN_NAME) "+
+		"ELSE CONCAT(UPPER(COLUMN_NAME), '(', SUB_PART, ')') END)", n)
 }
 
 // mysqlAppliers is an expression for the number of running threads that apply the writes of another
