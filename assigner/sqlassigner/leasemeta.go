@@ -74,7 +74,7 @@ func (l *leases) LoadMeta(ctx context.Context) (m leasestore.Meta, err error) {
 // metas returns rows of WORKER_LEASE_META by namespace.
 func (l *leases) metas(ctx context.Context, conn *session, where string, args ...any) (map[string]*metaRow, error) {
 	rows := make(map[string]*metaRow)
-	query := l.store.sql("SELECT NAMESPACE, " + strings.Join(metaColumns(), ", ") + " FROM WORKER_LEASE_META" + where)
+	query := l.store.sql("SELECT NAMESPACE, " + strings.Join(metaColumns(), ", ") + " FROM WORKER_LEASE_META" + where + everyRow)
 	return rows, each(ctx, conn, query, args, func(result *sqlx.Rows) error {
 		var name string
 		row := new(metaRow)

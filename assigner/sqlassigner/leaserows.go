@@ -52,7 +52,7 @@ func (l *leases) readDurable(ctx context.Context, conn *session, workerID int64)
 }
 
 func (l *leases) List(ctx context.Context) ([]leasestore.Row, error) {
-	return l.rows(ctx, selectRow, l.namespace)
+	return l.rows(ctx, selectRow+everyRow, l.namespace)
 }
 
 func (l *leases) Expired(ctx context.Context, n int) ([]leasestore.Row, error) {

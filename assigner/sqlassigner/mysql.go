@@ -29,7 +29,7 @@ func mysqlDialect(logger *slog.Logger) dialect {
 		showsEarly: true,
 		// MySQL shows only tables that the user may see; statements that use others fail later.
 		relations: "SELECT '', TABLE_NAME, 1, @@lower_case_table_names > 0 FROM information_schema.TABLES " +
-			"WHERE TABLE_SCHEMA = DATABASE() AND LOWER(TABLE_NAME) IN (?)",
+			"WHERE TABLE_SCHEMA = DATABASE() AND LOWER(TABLE_NAME) IN (?)" + everyRow,
 		// A timestamp column converts from the time zone of the session; a datetime column does
 		// not. Without the hint, an UPDATE of a row of a small table may scan the index of
 		// EXPIRES_AT, and misses the row if another UPDATE moves its entry back meanwhile, at an

@@ -37,10 +37,12 @@ func (m *mysqlServer) learn(ctx context.Context, conn *session) (names []string,
 	case err != nil:
 		return nil, mysqlBusy(err)
 	case show:
-		err = each(ctx, conn, "SHOW SESSION VARIABLES WHERE Variable_name IN ("+mysqlVariables+")", nil, func(rows *sqlx.Rows) error {
+		// SHOW has no LIMIT, see everyRow. MariaDB ignores comments for MySQL 5.7 and later.
+		err = each(ctx, conn, "/*M! SELECT VARIABLE_NAME, VARIABLE_VALUE FROM information_schema.SESSION_VARIABLES *//*!50700 SHOW SESSION VARIABLES */ "+
+			"WHERE VARIABLE_NAME IN ("+mysqlVariables+") /*M!"+everyRow+" */", nil, func(rows *sqlx.Rows) error {
 			var name, value string
 			err := rows.Scan(&name, &value)
-			names = append(names, name)
+			names = append(names, strings.ToLower(name))
 			return err
 		})
 	case inGroup:

@@ -77,6 +77,9 @@ func (s *store) unlessKept(t table) string {
 	return " ON CONFLICT (" + t.key + ") DO NOTHING"
 }
 
+// everyRow ends a query for all rows: the variable sql_select_limit of MySQL shortens others.
+const everyRow = " LIMIT 9223372036854775807"
+
 // each runs a query, and scan for each row.
 func each(ctx context.Context, conn *session, query string, args []any, scan func(*sqlx.Rows) error) error {
 	rows, err := conn.QueryxContext(ctx, query, args...)
