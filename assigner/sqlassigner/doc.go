@@ -100,10 +100,10 @@
 //
 // # Failures
 //
-// After a deadlock, a lock timeout or a lost connection, and while a server restarts or is
-// read-only during a failover, calls retry with random, growing pauses until the context ends;
-// without a deadline they retry for ten seconds. Every error names the remedy. No error contains a
-// password.
+// After a deadlock, a timeout of a lock or a statement, or a lost connection, and while a server
+// restarts or is read-only during a failover, calls retry with random, growing pauses until the
+// context ends; without a deadline they retry for ten seconds. Every error names the remedy. No
+// error contains a password.
 //
 // A NAT or a load balancer may forget connections that wait in a pool. A call drops a connection of
 // the pool that does not answer within two seconds, two connections at most, and waits for the next

@@ -104,6 +104,8 @@ var (
 	collision   = diagnosis{passes: true, undone: true}
 	unreachable = diagnosis{sentinel: ErrUnreachable, passes: true,
 		advice: "check that the server runs and that the address is right"}
+	timedOut = diagnosis{sentinel: ErrUnreachable, passes: true, advice: "the server has ended the statement early: raise statement_timeout, " +
+		"max_execution_time or max_statement_time, or look for a session that holds a lock"}
 	noConnection = diagnosis{sentinel: ErrUnreachable, passes: true, advice: "the server has no connection left: raise its max_connections, " +
 		"or start fewer processes at once, with fewer connections each"}
 	readOnly = diagnosis{sentinel: leasestore.ErrNotDurable, passes: true, undone: true,

@@ -30,6 +30,7 @@ var mysqlErrors = join(map[*diagnosis][]uint16{
 		1047, 1053, 1079, 1152, 1927, 3032, 3169, 4031, // not ready, shutting down, offline, connection ended
 		1180, 1181, 1317, 3100, // commit, rollback, interrupted, Group Replication cannot commit: others may have the change
 	},
+	&timedOut:     {1969, 3024},                   // MariaDB, MySQL
 	&noConnection: {1040, 1129, 1203, 4081, 4082}, // too many connections, host blocked for failed ones
 	&userLimit:    {1226},
 	// They need a change of the server or of the address.

@@ -78,7 +78,7 @@ var postgresErrors = map[string]diagnosis{
 	"40001": collision, "40P01": collision, "55P03": collision, // serialization, deadlock, lock not available
 	"42P07": collision, "42710": collision, // CREATE … IF NOT EXISTS of several processes at once: table, type exists
 	"25006": readOnly,
-	"53300": noConnection,
+	"53300": noConnection, "57014": timedOut, // by statement_timeout, or by another session
 	"28000": noLogin, "28P01": noLogin, "42501": noRightOfSchema, // user, password, table
 	"3D000": noDatabase, "42P01": noTable,
 	"42P05": pooled, "26000": pooled, // a prepared statement exists already, or does not exist
