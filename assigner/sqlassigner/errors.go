@@ -87,6 +87,15 @@ func (s *store) explain(ctx context.Context, what string, tries int, err error) 
 	return fmt.Errorf("%w: cannot %s: %w%s", d.sentinel, what, err, d.advice)
 }
 
+// exhausted replaces the error of a call that has waited for a connection of the pool in vain.
+func (s *store) exhausted(ctx context.Context, err error) error {
+	stats := s.db.Stats()
+	if most := stats.MaxOpenConnections; err != nil && ctx.Err() != nil && most > 0 && stats.InUse >= most {
+		return final("sqlassigner: all %d connections of the pool are in use: %w; give them back sooner, or raise SetMaxOpenConns", most, err)
+	}
+	return err
+}
+
 // A verdict is a final error that is complete: it is not retried, and its text begins with a
 // sentinel of package assigner or of this package.
 type verdict struct{ error }

@@ -162,6 +162,20 @@ func TestSilentConnectionsOfThePoolAreDropped(t *testing.T) {
 	}
 }
 
+func TestPoolWithoutAFreeConnectionIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(Wrap(sql.OpenDB(&fakePool{0}), MySQL), Config{}, nil)
+		defer s.db.Close()
+		s.db.SetMaxOpenConns(1)
+		conn, err := s.db.Conn(t.Context())
+		testkit.Must(t, err)
+		defer conn.Close()
+		if err := s.do(t.Context(), "read", nil); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), ": all 1 connections of the pool are in use: ") {
+			t.Error(err)
+		}
+	})
+}
+
 type stateError string
 
 func (e stateError) Error() string    { return "ERROR (SQLSTATE " + string(e) + ")" }
