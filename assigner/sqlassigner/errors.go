@@ -87,10 +87,13 @@ func (s *store) explain(ctx context.Context, what string, tries int, err error) 
 	return fmt.Errorf("%w: cannot %s: %w%s", d.sentinel, what, err, d.advice)
 }
 
-// exhausted replaces the error of a call that has waited for a connection of the pool in vain.
-func (s *store) exhausted(ctx context.Context, err error) error {
+// unconnected words the error of a call that got no connection of the pool.
+func (s *store) unconnected(ctx context.Context, err error) error {
 	stats := s.db.Stats()
-	if most := stats.MaxOpenConnections; err != nil && ctx.Err() != nil && most > 0 && stats.InUse >= most {
+	switch most := stats.MaxOpenConnections; {
+	case s.dialect.diagnose(err) == noVariable: // the driver sets the variables of a DSN
+		return final("sqlassigner: the server lacks a variable that the DSN sets, remove it there: %w", err)
+	case err != nil && ctx.Err() != nil && most > 0 && stats.InUse >= most:
 		return final("sqlassigner: all %d connections of the pool are in use: %w; give them back sooner, or raise SetMaxOpenConns", most, err)
 	}
 	return err

@@ -88,7 +88,7 @@ func (s *store) connect(ctx context.Context, brief bool) (*session, error) {
 		return err
 	})
 	conn.brief = brief
-	return conn, s.exhausted(ctx, err)
+	return conn, s.unconnected(ctx, err)
 }
 
 // first runs ask, which reads, and returns errSilent if the first answer is overdue.
