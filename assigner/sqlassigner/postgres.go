@@ -74,10 +74,17 @@ func postgresFailed(err error) error {
 	return err
 }
 
+// errReadOnlySession: a setting makes a primary read-only. Statements that write run on primaries.
+var (
+	errReadOnlySession = fmt.Errorf("%w (transaction_read_only is on, outside recovery)", errReadOnly)
+	readOnlySession    = diagnosis{sentinel: leasestore.ErrNotDurable, passes: true, undone: true,
+		advice: "set default_transaction_read_only=off for the server, the database, the role or the URL, whichever has it on"}
+)
+
 var postgresErrors = map[string]diagnosis{
 	"40001": collision, "40P01": collision, "55P03": collision, // serialization, deadlock, lock not available
 	"42P07": collision, "42710": collision, // CREATE … IF NOT EXISTS of several processes at once: table, type exists
-	"25006": readOnly,
+	"25006": readOnlySession,
 	"53300": noConnection, "57014": timedOut, // by statement_timeout, or by another session
 	"28000": noLogin, "28P01": noLogin, "42501": noRightOfSchema, // user, password, table
 	"3D000": noDatabase, "42P01": noTable,
@@ -104,6 +111,9 @@ func diagnosePostgres(err error) diagnosis {
 	}
 	if state != "" {
 		return postgresErrors[state]
+	}
+	if errors.Is(err, errReadOnlySession) {
+		return readOnlySession
 	}
 	d, known := diagnoseAny(err)
 	// target_session_attrs lets pgx reject the connection itself.
@@ -133,9 +143,10 @@ func (p *postgresServer) look(ctx context.Context, conn *session, group []table,
 	}
 	var commit, fsync, readOnly string
 	var clock int64
+	var recovery bool
 	columns := []string{postgresBegan, "current_setting('synchronous_commit')", "current_setting('fsync')", "current_setting('transaction_read_only')",
-		"CASE WHEN pg_is_in_recovery() THEN '' ELSE " + identity + " END", postgresClock}
-	fields := []any{&conn.began, &commit, &fsync, &readOnly, &status.Identity, &clock}
+		"CASE WHEN pg_is_in_recovery() THEN '' ELSE " + identity + " END", postgresClock, "pg_is_in_recovery()"}
+	fields := []any{&conn.began, &commit, &fsync, &readOnly, &status.Identity, &clock, &recovery}
 	var values []any
 	kinds := make([]sql.NullString, len(group))
 	for i, t := range group {
@@ -150,8 +161,10 @@ func (p *postgresServer) look(ctx context.Context, conn *session, group []table,
 		return p.look(ctx, conn, group, status)
 	case err != nil:
 		return postgresFailed(err)
+	case readOnly != "off" && recovery:
+		return fmt.Errorf("%w (it is in recovery)", errReadOnly)
 	case readOnly != "off":
-		return fmt.Errorf("%w (transaction_read_only is on)", errReadOnly)
+		return errReadOnlySession
 	}
 	if commit == "off" {
 		status.Faults = append(status.Faults, "synchronous_commit=off (allowed: all others)")
