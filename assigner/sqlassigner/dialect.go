@@ -55,5 +55,5 @@ func dialectOf(driverName string, logger *slog.Logger) (dialect, error) {
 
 func openTransaction() error {
 	return notDurable("the handle gave a connection that is inside a transaction, whose end may take a worker ID back: end each " +
-		"transaction before its connection goes back to the pool, as BeginTx does, which BEGIN in an Exec does not, nor COMMIT with completion_type=1 of MySQL")
+		"transaction before its connection goes back to the pool, as BeginTx does, which BEGIN in an Exec does not")
 }

@@ -54,7 +54,7 @@ func (a *disposable) Assign(ctx context.Context, d assigner.Domain) (assigner.Le
 		return a.lost(ctx, conn, l.grant.WorkerID, token)
 	}
 	return a.assign(ctx, d, l, func(ctx context.Context, conn *session) (int64, error) {
-		return a.add(ctx, conn, n, d, l, func(tx *sqlx.Tx, id int64) error {
+		return a.add(ctx, conn, n, d, func(tx *sqlx.Tx, id int64) error {
 			_, err := tx.ExecContext(ctx, a.store.sql("INSERT INTO WORKER_NODE_TOKEN (ID, TOKEN, CREATED) VALUES (?, ?, {utc})"), id, token)
 			return err
 		})
@@ -119,31 +119,9 @@ func (a *nodes) assign(ctx context.Context, d assigner.Domain, l *nodeLease,
 
 // add takes a worker ID outside all namespaces of WORKER_LEASE, and runs more in the transaction of
 // its row. It reads the namespaces before the transaction, to leave no row for a rejected worker
-// ID, and again after it, since a namespace may have been created meanwhile. A try after that keeps
-// the worker ID of l if its rows are there: the server may be another one. If the result of a
+// ID, and again after it, since a namespace may have been created meanwhile. If the result of a
 // commit is unknown, the worker ID is wasted.
-func (a *nodes) add(ctx context.Context, conn *session, n node, d assigner.Domain, l *nodeLease, more func(tx *sqlx.Tx, id int64) error) (id int64, err error) {
-	id, lost := l.grant.WorkerID, "there is none yet"
-	if id > 0 {
-		if lost, err = l.lost(ctx, conn); err != nil {
-			return id, err
-		}
-	}
-	if lost != "" {
-		if id, err = a.insert(ctx, conn, n, d, more); err != nil {
-			return 0, err
-		}
-	}
-	after, err := a.store.reserved(ctx, conn, d)
-	if err != nil {
-		return id, err
-	}
-	a.store.warnNear(ctx, &a.warned, after, id)
-	return id, after.allows(id)
-}
-
-// insert is the part of add that ends with the commit.
-func (a *nodes) insert(ctx context.Context, conn *session, n node, d assigner.Domain, more func(tx *sqlx.Tx, id int64) error) (id int64, err error) {
+func (a *nodes) add(ctx context.Context, conn *session, n node, d assigner.Domain, more func(tx *sqlx.Tx, id int64) error) (id int64, err error) {
 	before, err := a.store.reserved(ctx, conn, d)
 	if err != nil {
 		return 0, err
@@ -162,7 +140,15 @@ func (a *nodes) insert(ctx context.Context, conn *session, n node, d assigner.Do
 	if err := more(tx, id); err != nil {
 		return 0, err
 	}
-	return id, tx.Commit()
+	if err := tx.Commit(); err != nil {
+		return 0, err
+	}
+	after, err := a.store.reserved(ctx, conn, d)
+	if err != nil {
+		return 0, err
+	}
+	a.store.warnNear(ctx, &a.warned, after, id)
+	return id, after.allows(id)
 }
 
 // insertNode takes the next worker ID: the key of a new row of WORKER_NODE.
@@ -319,7 +305,7 @@ func (a *sticky) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease,
 	return a.assign(ctx, d, l, func(ctx context.Context, conn *session) (int64, error) {
 		id, _, _, err := a.read(ctx, conn)
 		if errors.Is(err, sql.ErrNoRows) {
-			return a.add(ctx, conn, n, d, l, func(tx *sqlx.Tx, id int64) error {
+			return a.add(ctx, conn, n, d, func(tx *sqlx.Tx, id int64) error {
 				_, err := tx.ExecContext(ctx, a.store.sql("INSERT INTO WORKER_STICKY (SERVICE_KEY, WORKER_ID, TOKEN, HOLDER, "+
 					"MODIFIED, CREATED) VALUES (?, ?, ?, ?, {utc}, {utc})"), a.key, id, a.token, holder)
 				return err // of two processes that do this at once, one fails, and reads the other's row
