@@ -130,7 +130,7 @@ func (k *Keeper) announceStart(s *State) {
 	}
 	k.Logger.Warn("worker ID begins ahead of the clock", "worker", s.WorkerID, "ahead", (time.Duration(ahead) * k.Alloc.Layout().Unit).String(),
 		"until", k.Alloc.Time(until).UTC().Format(time.RFC3339), "calls", calls,
-		"remedy", "call Close when a process ends; after a crash wait, and after a burst choose a layout with more sequence bits")
+		"remedy", "after a crash or a Recover wait, or raise MaxAhead; call Close when a process ends; after a burst choose a layout with more sequence bits")
 }
 
 // announce warns, once each, when the layout ends within a year, and when callers have driven ID
