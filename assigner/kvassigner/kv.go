@@ -19,8 +19,7 @@ const (
 // A KV is a store of keys and values with an atomic write of one key. Any number of goroutines call
 // its methods at once. The methods return soon after their context ends, and return an error
 // whenever the store did not confirm the result. Errors and log records name a KV by its String
-// method if it has one: return the address of the server, without passwords. A KV whose method
-// Passes(error) bool returns true for an error lets a start wait, see [leasestore.Store].
+// method if it has one: return the address of the server, without passwords.
 type KV interface {
 	// Get returns the value and the revision of a key, or the revision "" if there is no such key.
 	// It sees every write that was acknowledged before it was called, by any process: no cache, no
@@ -41,6 +40,10 @@ type KV interface {
 	// its clock: the adapter then uses the clock of this host, and keeps the time of the last write
 	// under a key of its own, exact to half a second.
 	Status(ctx context.Context) (leasestore.Status, error)
+	// Passes reports whether a call that failed with err may succeed later, by itself, such as when
+	// the server has no time. A generator that starts then waits. It also waits after errors of the
+	// network, for which Passes may return false.
+	Passes(err error) bool
 }
 
 // A Checker is a KV with settings. LeaseStore calls Check once; every method of the store returns

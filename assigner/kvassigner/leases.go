@@ -202,7 +202,7 @@ func (l *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool,
 // explain names the store, marks an error that passes, and adds the end of the context, which the
 // error of a KV need not mention. The action is empty for Status, whose caller names it.
 func (l *leases) explain(ctx context.Context, action string, err error) error {
-	if kv, ok := l.kv.(interface{ Passes(error) bool }); ok && kv.Passes(err) {
+	if l.kv.Passes(err) {
 		err = storecall.Away{Err: err}
 	}
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {

@@ -12,11 +12,10 @@ import (
 
 	"github.com/uidring/uidring/assigner/kvassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/internal/storecall"
 )
 
 // ErrDown is the error of all calls while a server is down.
-var ErrDown error = storecall.Away{Err: errors.New("the store is down")}
+var ErrDown = errors.New("the store is down")
 
 // A Server keeps keys and values. The zero Server is empty. Any number of goroutines may use it.
 type Server struct {
@@ -66,6 +65,8 @@ func (c *KV) call(ctx context.Context, method, key string, f func(values map[str
 	f(c.values)
 	return nil
 }
+
+func (c *KV) Passes(err error) bool { return errors.Is(err, ErrDown) }
 
 // Get implements kvassigner.KV, as the other methods do.
 func (c *KV) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
