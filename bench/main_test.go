@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
@@ -81,32 +82,20 @@ func TestJobMeasuresChecksAndCleansUp(t *testing.T) {
 	}
 }
 
-func TestProgramRefusesWithAStatus(t *testing.T) {
-	for _, tt := range []struct {
-		args   string
-		status int
-		want   string
-	}{
-		{"-h", 0, "usage: bench [tune | compare | fleet | soak | report]"},
-		{"-tail", 2, "flag provided but not defined: -tail"},
-		{"tail", 2, `argument "tail", allowed: tune, compare, fleet, soak, report, or none`},
-		{"-layout=1/2", 2, "layout"},
-		{"-boost-power=99", 1, "BoostPower 99"},
-		{"-layout=20/0/10/12", 1, "uidring: the delta field is used up"},
-		{"-layout=30/0/0/33", 1, "worker IDs exhausted"},
-		{"-goroutines=0", 1, "-goroutines 0"},
-		{"tune -burst=5", 2, `burst "5", allowed: up to 1000000000 IDs and a time`},
-		{"tune -plot=missing/tune.svg", 1, "missing/tune.svg"},
-		{"tune -rate=0", 1, "-rate 0"},
-		{"tune -on-empty=wait", 1, `-on-empty "wait"; allowed: inline, reject`},
-		{"compare -rounds=0", 1, "-rounds 0"},
-		{"fleet", 1, "and a -dsn"},
-	} {
-		r := execute(t, nil, strings.Fields(tt.args)...)
-		if r.status != tt.status || !strings.Contains(r.stderr, tt.want) || r.stdout != "" || len(r.files) > 0 {
-			t.Errorf("%q: status %d, want %d; stderr %q, want %q; stdout %q, files %q", tt.args, r.status, tt.status, r.stderr, tt.want, r.stdout, r.files)
-		}
-	}
+// TestScripts runs the command lines in testdata. Below each command line the script has the status
+// and the first line of stderr. No command prints to stdout or leaves a file.
+func TestScripts(t *testing.T) {
+	scripts.Files(t, func(t *testing.T, text string) string {
+		var s testkit.Script
+		return s.Run(text, func(words testkit.Words) {
+			r := execute(t, nil, words[1:]...)
+			first, _, _ := strings.Cut(r.stderr, "\n")
+			s.Print("  status %d: %s", r.status, first)
+			if r.stdout != "" || len(r.files) > 0 {
+				t.Errorf("%q: stdout %q, files %q", words, r.stdout, r.files)
+			}
+		})
+	})
 }
 
 func TestInterruptedProgramCleansUp(t *testing.T) {
