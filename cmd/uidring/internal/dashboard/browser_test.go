@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -24,7 +25,7 @@ const secret = "a-token-of-the-test-0123456789"
 // TestInChromium uses the page as people do. It also fails when the browser reports an error, an
 // exception, or a violation of the policy, which allows no request to another host; see open.
 func TestInChromium(t *testing.T) {
-	s := newService(t, "team "+secret+"\n", 3*time.Second)
+	s := newService(t, "team "+secret+"\n")
 	testgen.Cached(t, cached.Config{Assigner: s.leased("<b>ids-2</b> pid 4711")})
 	p := open(t, s)
 	p.signsIn()
@@ -155,7 +156,8 @@ func (p *tab) givesSamples() {
 // showsAnOutageOfTheStore: the store goes, the lease ends, the ring runs dry, and the store comes
 // back.
 func (p *tab) showsAnOutageOfTheStore(s *service) {
-	back := s.loseStore()
+	lost := s.folder + ".lost"
+	testkit.Must(p.t, os.Rename(s.folder, lost))
 	p.await(verdictIs("Store unreachable", "warn") + " || " + verdictIs("Store unreachable", "bad"))
 	s.load()
 	p.await(verdictIs("Not issuing", "bad"))
@@ -167,7 +169,7 @@ func (p *tab) showsAnOutageOfTheStore(s *service) {
 	p.scan("not issuing, light")
 	p.do(screen("dark", 1180, 900))
 	p.scan("not issuing, dark")
-	back()
+	testkit.Must(p.t, os.Rename(lost, s.folder))
 	p.await("document.title.startsWith('Issuing')")
 	p.await("Number(document.querySelector('#figure-rate .value').innerText.replaceAll(',', '')) > 1000")
 }

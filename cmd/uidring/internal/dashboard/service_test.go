@@ -48,29 +48,27 @@ type service struct {
 	t         *testing.T
 	generator *cached.Generator
 	calls     StoreCalls
-	folder    string        // of the store of worker IDs
-	window    time.Duration // of the leases
+	folder    string // of the store of worker IDs
 	tokens    httpapi.Tokens
 	segments  *segments.Set // orders and invoices
 	addr      string
 	stop      func() // does nothing when it is stopped
 }
 
-// newService starts a service with a store of its own. tokens is the text of a token file; empty:
-// no tokens are required. window is the window of its lease.
-func newService(t *testing.T, tokens string, window time.Duration) *service {
+// window is the window of the leases.
+const window = 3 * time.Second
+
+// newService starts a service with a store of its own. tokens is the text of a token file.
+func newService(t *testing.T, tokens string) *service {
 	t.Helper()
-	s := &service{t: t, window: window, folder: filepath.Join(t.TempDir(), "ids"), addr: "127.0.0.1:0"}
+	parsed, err := httpapi.ParseTokens([]byte(tokens))
+	testkit.Must(t, err)
+	s := &service{t: t, tokens: parsed, folder: filepath.Join(t.TempDir(), "ids"), addr: "127.0.0.1:0"}
 	testkit.Must(t, os.Mkdir(s.folder, 0o700))
 	s.generator = testgen.Cached(t, cached.Config{Assigner: s.leased("ids-1 pid 33"), Trace: s.calls.Trace()})
 	source := fileassigner.SegmentSource(t.TempDir(), fileassigner.SegmentConfig{AllowUndurable: true})
 	s.segments = segments.New([]string{"orders", "invoices"}, source, slog.New(slog.DiscardHandler))
 	t.Cleanup(s.segments.Close)
-	if tokens != "" {
-		var err error
-		s.tokens, err = httpapi.ParseTokens([]byte(tokens))
-		testkit.Must(t, err)
-	}
 	s.start()
 	t.Cleanup(func() { s.stop() })
 	return s
@@ -79,17 +77,7 @@ func newService(t *testing.T, tokens string, window time.Duration) *service {
 // leased returns an assigner that leases from the service's store for an owner.
 func (s *service) leased(owner string) assigner.Assigner {
 	// The temporary folder may be kept in memory, which leases refuse otherwise.
-	return assigner.Leased(fileassigner.LeaseStore(s.folder, fileassigner.Config{}), assigner.LeaseConfig{AllowUndurable: true, Owner: owner, Window: s.window})
-}
-
-// loseStore takes the store away, and returns a func that brings it back, at the latest when the
-// test ends.
-func (s *service) loseStore() (back func()) {
-	s.t.Helper()
-	testkit.Must(s.t, os.Rename(s.folder, s.folder+".lost"))
-	back = sync.OnceFunc(func() { testkit.Must(s.t, os.Rename(s.folder+".lost", s.folder)) })
-	s.t.Cleanup(back)
-	return back
+	return assigner.Leased(fileassigner.LeaseStore(s.folder, fileassigner.Config{}), assigner.LeaseConfig{AllowUndurable: true, Owner: owner, Window: window})
 }
 
 func (s *service) url() string { return "http://" + s.addr }
@@ -108,9 +96,9 @@ func (s *service) start() {
 	})
 	done := make(chan struct{})
 	page := New(Config{
-		About: About{Version: "v1.2.3", Host: "ids-1", Namespace: "orders", Tokens: s.tokens.Len() > 0, APIPort: port, Store: "file:///var/lib/uidring"},
+		About: About{Version: "v1.2.3", Host: "ids-1", Namespace: "orders", Tokens: true, APIPort: port, Store: "file:///var/lib/uidring"},
 		Stats: s.generator.Stats, API: api, Segments: s.segments, Allocator: testgen.Allocator(s.t, bitsalloc.Default(), time.Time{}),
-		StoreCalls: &s.calls, Store: fileassigner.LeaseStore(s.folder, fileassigner.Config{}), Window: s.window, Done: done,
+		StoreCalls: &s.calls, Store: fileassigner.LeaseStore(s.folder, fileassigner.Config{}), Window: window, Done: done,
 	})
 	api.ServePage(page.Handlers())
 	admin := api.Admin()
@@ -139,14 +127,12 @@ func (s *service) start() {
 
 // load draws IDs until the test ends. There may be none, which the page shows.
 func (s *service) load() {
-	s.t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
 	group.Go(func() {
-		for ctx.Err() == nil {
+		for s.t.Context().Err() == nil {
 			time.Sleep(5 * time.Millisecond)
 			_, _ = s.generator.Fill(make([]int64, 1000))
 		}
 	})
-	s.t.Cleanup(func() { cancel(); group.Wait() })
+	s.t.Cleanup(group.Wait)
 }

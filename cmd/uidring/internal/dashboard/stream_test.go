@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,7 +24,7 @@ type viewer struct {
 	hold      chan struct{}   // a write waits for it; nil: none does
 	broken    bool            // writes fail
 	leave     context.CancelFunc
-	gone      chan struct{} // closed when the handler has returned
+	ended     bool // the handler has returned
 }
 
 func (v *viewer) SetWriteDeadline(t time.Time) error {
@@ -46,10 +45,10 @@ func (v *viewer) Write(p []byte) (int, error) {
 // look sends a request for /events, which goes on.
 func look(p *Page, v *viewer) *viewer {
 	ctx, cancel := context.WithCancel(context.Background())
-	v.ResponseRecorder, v.leave, v.gone = httptest.NewRecorder(), cancel, make(chan struct{})
+	v.ResponseRecorder, v.leave = httptest.NewRecorder(), cancel
 	go func() {
-		defer close(v.gone)
 		p.stream(v, httptest.NewRequestWithContext(ctx, "GET", "/events", nil))
+		v.ended = true
 	}()
 	synctest.Wait()
 	return v
@@ -59,22 +58,12 @@ func (v *viewer) end(t *testing.T) {
 	t.Helper()
 	v.leave()
 	synctest.Wait()
-	select {
-	case <-v.gone:
-	default:
+	if !v.ended {
 		t.Error("the stream goes on after its request has ended")
 	}
 }
 
 func (v *viewer) count(part string) int { return strings.Count(v.Body.String(), part) }
-
-// counted is a Config whose Stats have issued 1,000 IDs more at each call.
-func counted(t *testing.T) (Config, *atomic.Int64) {
-	var calls atomic.Int64
-	return quietly(t, bitsalloc.Default(), func() cached.Stats {
-		return cached.Stats{Issued: 1000 * calls.Add(1), LastGranted: assigner.Unlimited}
-	}), &calls
-}
 
 func TestStreamEventsAreExact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -100,6 +89,12 @@ func TestStreamEventsAreExact(t *testing.T) {
 		if v.Header().Get("Content-Type") != "text/event-stream" || v.Header().Get("X-Accel-Buffering") != "no" {
 			t.Errorf("headers %v", v.Header())
 		}
+		if want := slices.Repeat([]time.Duration{10 * time.Second}, 3); !slices.Equal(v.deadlines, want) {
+			t.Errorf("deadlines of the writes %v, want %v", v.deadlines, want)
+		}
+		if !look(New(cfg), &viewer{broken: true}).ended {
+			t.Error("the stream goes on after a write has failed")
+		}
 	})
 }
 
@@ -107,8 +102,11 @@ func TestStreamEventsAreExact(t *testing.T) {
 // newest when it reads again.
 func TestStreamsShareOneReadingPerInterval(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cfg, calls := counted(t)
-		p := New(cfg)
+		calls := int64(0)
+		p := New(quietly(t, bitsalloc.Default(), func() cached.Stats {
+			calls++
+			return cached.Stats{Issued: 1000 * calls, LastGranted: assigner.Unlimited}
+		}))
 		slow := &viewer{hold: make(chan struct{}, 2)}
 		for range cap(slow.hold) { // "about" and the first reading
 			slow.hold <- struct{}{}
@@ -132,29 +130,13 @@ func TestStreamsShareOneReadingPerInterval(t *testing.T) {
 				t.Errorf("viewer %d got %d readings, want 61", i, v.count("event: stats"))
 			}
 		}
-		if time.Sleep(time.Hour); calls.Load() != 61 {
-			t.Errorf("%d readings after an hour without viewers, want 61", calls.Load())
+		if time.Sleep(time.Hour); calls != 61 {
+			t.Errorf("%d readings after an hour without viewers, want 61", calls)
 		}
 		again := look(p, &viewer{})
 		again.end(t)
 		if again.count(`"rate":null,"fill"`) != 1 || again.count(`"windowLasts":null`) != 1 {
 			t.Errorf("got %s, want no rate, which would be a mean over the hour, and no window without a fence", again.Body.String())
-		}
-	})
-}
-
-func TestStreamHasDeadlines(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		cfg, _ := counted(t)
-		v := look(New(cfg), &viewer{})
-		v.end(t)
-		if len(v.deadlines) != 2 || slices.Min(v.deadlines) != 10*time.Second || slices.Max(v.deadlines) != 10*time.Second {
-			t.Errorf("deadlines of two writes %v, want 10s for each", v.deadlines)
-		}
-		select {
-		case <-look(New(cfg), &viewer{broken: true}).gone:
-		default:
-			t.Error("the stream goes on after a write has failed")
 		}
 	})
 }
