@@ -44,10 +44,8 @@ func TestSchemaFunctions(t *testing.T) {
 		kind, page string
 		open       func(testing.TB) string
 	}{
-		"PostgreSQL": {"postgres", blocks[1], func(t testing.TB) string {
-			return "postgres://postgres@" + testserver.PostgreSQL(t).Addr() + "/postgres?sslmode=disable"
-		}},
-		"MariaDB": {"mysql", blocks[2], func(t testing.TB) string { return mariaDBURL(t, "ALL") }},
+		"PostgreSQL": {"postgres", blocks[1], func(t testing.TB) string { return testserver.PostgreSQL(t).DSN() }},
+		"MariaDB":    {"mysql", blocks[2], func(t testing.TB) string { return mariaDBURL(t, "ALL") }},
 		// Functions need an administrator where the binary log is on, as it is by default.
 		"MySQL":  {"mysql", blocks[2], func(t testing.TB) string { return "mysql://root@" + testserver.MySQL(t).Addr() + "/uidring" }},
 		"SQLite": {"sqlite", "", sqliteURL},
