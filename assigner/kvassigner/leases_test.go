@@ -52,16 +52,14 @@ func TestConformance(t *testing.T) {
 }
 
 func TestSegmentSourceConforms(t *testing.T) {
-	m := newMemory()
-	segmenttest.Run(t, segmenttest.Fixture{Open: func(*testing.T) segment.Source { return kvassigner.SegmentSource(m, kvassigner.SegmentConfig{}) }})
-	m.twice = true
-	for i := range int64(3) {
-		if r, err := kvassigner.SegmentSource(m, kvassigner.SegmentConfig{}).Advance(t.Context(), "a", 10); err != nil || r.First != 10*i+1 || r.Last != 10*i+10 {
-			t.Errorf("range %v, %v with writes that are sent twice, want it to begin at %d", r, err, 10*i+1)
+	for _, twice := range []bool{false, true} {
+		m := newMemory()
+		m.twice = twice
+		open := func(*testing.T) segment.Source { return kvassigner.SegmentSource(m, kvassigner.SegmentConfig{}) }
+		segmenttest.Run(t, segmenttest.Fixture{Open: open})
+		if r, err := open(t).Advance(t.Context(), "b", math.MaxInt64); err != nil || r.Last != math.MaxInt64 {
+			t.Errorf("range %v, %v, want all IDs", r, err)
 		}
-	}
-	if r, err := kvassigner.SegmentSource(m, kvassigner.SegmentConfig{}).Advance(t.Context(), "b", math.MaxInt64); err != nil || r.Last != math.MaxInt64 {
-		t.Errorf("range %v, %v, want all IDs", r, err)
 	}
 }
 
@@ -69,21 +67,6 @@ func TestSegmentSourceConforms(t *testing.T) {
 type picky struct{ *memory }
 
 func (picky) Check(namespace string) error { return fmt.Errorf("%q is not for me", namespace) }
-
-// honest is a KV that returns the error of the context.
-type honest struct{ *memory }
-
-func (honest) Get(ctx context.Context, _ string) ([]byte, string, error) { return nil, "", ctx.Err() }
-
-// downAtPut has the server go down at the first write of a client.
-func downAtPut(m *memory) func(ctx context.Context, method, key string) error {
-	return func(ctx context.Context, method, key string) error {
-		if method == "Put" {
-			m.Down()
-		}
-		return m.enter(ctx, method, key)
-	}
-}
 
 func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 	stores.Fail(t, kvassigner.LeaseStore(nil, "ä", kvassigner.Config{}), "kv is required", `namespace "ä", allowed: 1 to 64`)
@@ -93,16 +76,19 @@ func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 	if got := stores.Status(t, s); got.Store != "memory at ram:1" || got.Namespace != namespace {
 		t.Errorf("status %+v, want memory at ram:1 and namespace %s", got, namespace)
 	}
-	m.Before = downAtPut(m)
+	m.fails = "Put"
 	ok, errSwap := s.Swap(t.Context(), leasestore.Row{}, stores.Sample(), time.Hour)
+	m.Down()
 	_, errStatus := s.Status(t.Context())
 	timeless := newMemory()
-	timeless.Now, timeless.Before = nil, downAtPut(timeless)
+	timeless.Now, timeless.fails = nil, "Put"
 	_, errSeen := kvassigner.LeaseStore(timeless, namespace, kvassigner.Config{}).Swap(t.Context(), leasestore.Row{}, stores.Sample(), time.Hour)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, errEnded := s.Load(ended, 4007)
-	_, errHonest := kvassigner.LeaseStore(honest{m}, namespace, kvassigner.Config{}).Load(ended, 4007)
+	honest := newMemory()
+	honest.Before = nil // it returns the error of the context
+	_, errHonest := kvassigner.LeaseStore(honest, namespace, kvassigner.Config{}).Load(ended, 4007)
 	for want, err := range map[string]error{
 		"cannot write " + rowKey(4007) + ": the store is down":   errSwap,
 		"cannot write seen/" + namespace + ": the store is down": errSeen,
