@@ -87,18 +87,23 @@ type (
 	answers = map[string]answer // by host
 )
 
-// in runs a test in a bubble, with a client of servers a, b and c whose batches have 100 IDs.
-func in(t *testing.T, servers string, cfg client.Config, a answers, test func(t *testing.T, c *client.Client, n *network)) {
+// client makes a client of servers such as abc, whose batches have 100 IDs.
+func (n *network) client(t *testing.T, servers string, cfg client.Config) *client.Client {
+	t.Helper()
+	for _, host := range servers {
+		cfg.Servers = append(cfg.Servers, "http://"+string(host))
+	}
+	cfg.Batch, cfg.Transport = 100, n
+	c, err := client.New(cfg)
+	return testkit.Close(t, c, err)
+}
+
+// in runs a test in a bubble, with a client.
+func in(t *testing.T, servers string, a answers, test func(t *testing.T, c *client.Client, n *network)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		n := &network{answer: a}
-		for _, host := range servers {
-			cfg.Servers = append(cfg.Servers, "http://"+string(host))
-		}
-		cfg.Batch, cfg.Transport = 100, n
-		c, err := client.New(cfg)
-		testkit.Close(t, c, err)
-		test(t, c, n)
+		test(t, n.client(t, servers, client.Config{}), n)
 	})
 }
 
@@ -117,7 +122,7 @@ func draw(t *testing.T, c *client.Client, seen *idset.Set, long time.Duration) (
 
 // TestNextBesideAFrozenServer freezes a server from the start, thaws it, and freezes it again.
 func TestNextBesideAFrozenServer(t *testing.T) {
-	in(t, "ab", client.Config{}, answers{"a": frozen}, func(t *testing.T, c *client.Client, n *network) {
+	in(t, "ab", answers{"a": frozen}, func(t *testing.T, c *client.Client, n *network) {
 		var seen idset.Set
 		if wait := draw(t, c, &seen, 10*time.Minute); wait > 0 {
 			t.Errorf("a call waited for %v while a server was well", wait)
@@ -151,7 +156,7 @@ func TestNextBesideAFrozenServer(t *testing.T) {
 
 // TestNextWhenTwoServersFreeze draws IDs as fast as it can when two of three servers freeze.
 func TestNextWhenTwoServersFreeze(t *testing.T) {
-	in(t, "abc", client.Config{}, answers{}, func(t *testing.T, c *client.Client, n *network) {
+	in(t, "abc", answers{}, func(t *testing.T, c *client.Client, n *network) {
 		var seen idset.Set
 		synctest.Wait()
 		n.set("a", frozen)
@@ -180,7 +185,7 @@ func TestNextWhenTwoServersFreeze(t *testing.T) {
 }
 
 func TestPausesWithoutAWellServer(t *testing.T) {
-	in(t, "ab", client.Config{}, answers{"a": refused, "b": refused}, func(t *testing.T, c *client.Client, n *network) {
+	in(t, "ab", answers{"a": refused, "b": refused}, func(t *testing.T, c *client.Client, n *network) {
 		cause := errors.New("cause")
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Hour, cause)
 		defer cancel()
@@ -204,7 +209,7 @@ func TestPausesWithoutAWellServer(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	in(t, "ab", client.Config{}, answers{"a": frozen, "b": frozen}, func(t *testing.T, c *client.Client, _ *network) {
+	in(t, "ab", answers{"a": frozen, "b": frozen}, func(t *testing.T, c *client.Client, _ *network) {
 		if _, err := c.Next(); err != client.ErrEmpty {
 			t.Errorf("Next: %v, want ErrEmpty", err)
 		}
@@ -239,22 +244,18 @@ func TestClose(t *testing.T) {
 }
 
 func TestNextFromManyGoroutines(t *testing.T) {
-	in(t, "abc", client.Config{}, nil, func(t *testing.T, c *client.Client, n *network) {
+	in(t, "abc", nil, func(t *testing.T, c *client.Client, n *network) {
 		var seen idset.Set
-		var group sync.WaitGroup
-		for range 8 {
-			group.Go(func() {
-				for range 2_500 {
-					id, err := c.NextContext(t.Context())
-					if err != nil {
-						t.Error(err)
-						return
-					}
-					seen.Once(t, id)
+		testkit.Together(8, func(int) {
+			for range 2_500 {
+				id, err := c.NextContext(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
 				}
-			})
-		}
-		group.Wait()
+				seen.Once(t, id)
+			}
+		})
 		synctest.Wait()
 		if seen.Len() != 20_000 || n.next > 20_000+600 {
 			t.Errorf("%d IDs of %d fetched, want 20,000 and up to 600 in memory", seen.Len(), n.next)

@@ -50,13 +50,9 @@ type script struct {
 func (x *script) do(words testkit.Words) {
 	switch words[0] {
 	case "client":
-		cfg := client.Config{Batch: 100, Transport: x.net}
+		var cfg client.Config
 		words.Set("MaxAge", &cfg.MaxAge)
-		for _, host := range words[1] {
-			cfg.Servers = append(cfg.Servers, "http://"+string(host))
-		}
-		c, err := client.New(cfg)
-		x.client = testkit.Close(x.t, c, err)
+		x.client = x.net.client(x.t, words[1], cfg)
 		synctest.Wait()
 	case "next":
 		x.next(words.Duration(1))
