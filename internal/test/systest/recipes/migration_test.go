@@ -123,7 +123,7 @@ func (h host) checkAdvises(t *testing.T) {
 	s := h.site(t, migrationPages[0])
 	line := checks.FindStringSubmatch(s.page)[1]
 	report := s.sh(line, strconv.Itoa(newest)+"\n-7055269968853590016\n")
-	config := regexp.MustCompile(`(?m)^IN GO +(.*)$`).FindStringSubmatch(report)
+	config := regexp.MustCompile(`(?m)^IN GO +(.*\n.*),$`).FindStringSubmatch(report)
 	advice := regexp.MustCompile(`(?m)^ADVICE +(--layout \S+ --epoch \S+) is above`).FindStringSubmatch(report)
 	if config == nil || advice == nil || !strings.Contains(report, "VERDICT     overlap") {
 		t.Fatalf("%s, want an overlap, and the advice of an epoch with larger IDs", report)
