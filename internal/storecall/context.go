@@ -2,18 +2,18 @@ package storecall
 
 import "context"
 
-type key struct{}
+type failedKey struct{}
 type impatientKey struct{}
 
 // OnFailure returns a context for calls of a store. Stores report failures to failed, on any
 // goroutine.
 func OnFailure(ctx context.Context, failed func(error)) context.Context {
-	return context.WithValue(ctx, key{}, failed)
+	return context.WithValue(ctx, failedKey{}, failed)
 }
 
 // Failed reports the error of an attempt that the store will repeat.
 func Failed(ctx context.Context, err error) {
-	if failed, ok := ctx.Value(key{}).(func(error)); ok {
+	if failed, ok := ctx.Value(failedKey{}).(func(error)); ok {
 		failed(err)
 	}
 }
