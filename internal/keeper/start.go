@@ -59,9 +59,10 @@ func (k *Keeper) first(ctx context.Context) error {
 			return nil
 		}
 		if ctx.Err() != nil {
-			if text := err.Error(); text == ctx.Err().Error() || text == last.Error() { // nothing new
+			switch {
+			case err == ctx.Err(), err.Error() == last.Error(): // its text would come twice
 				err = last
-			} else if last != failure {
+			case last != failure:
 				err = fmt.Errorf("%w; before that: %w", err, last)
 			}
 			after, _ := uidring.RetryAfter(err) // the store may answer the next start
