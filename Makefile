@@ -3,7 +3,8 @@
 .DEFAULT_GOAL := help
 
 SHELL := /bin/bash
-export CGO_ENABLED := 0 # as in the programs that tests build: with cgo all would be compiled once more. The race detector needs it
+# As in the programs that tests build: with cgo all would be compiled once more. The race detector needs it.
+export CGO_ENABLED := 0
 MODULES := . $(patsubst %/go.mod,%,$(filter-out go.mod,$(shell git ls-files '*/go.mod')))
 
 .PHONY: help test test-more lint tidy release proxy dist bench report pictures fuzz simulate chaos model arch mutate servers
