@@ -161,7 +161,8 @@ func (m *Masker) Text(id uidring.ID) string {
 // All errors are of type [*uidring.InvalidError], with the kind as Form.
 func (m *Masker) Parse(text string) (uidring.ID, error) {
 	if m.kind == "" {
-		return 0, m.invalid(uidring.ErrSyntax, text, noKey)
+		zero := &Masker{kind: "publicid", allowed: "a Masker that was"}
+		return 0, zero.invalid(uidring.ErrSyntax, text, noKey)
 	}
 	end := strings.LastIndexByte(text, '_')
 	if end != len(m.kind) || text[:end] != m.kind {
