@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/uidring/uidring/bench/internal/report"
 )
@@ -51,6 +52,7 @@ const (
 	right  = width - margin - 6
 	top    = 100.0
 	pitch  = 25.0 // of bars
+	letter = 7.0  // about the width
 )
 
 const style = `<style>
@@ -73,14 +75,14 @@ func (f Figure) SVG() string {
 	s.text(margin, 32, "title", f.Title)
 	s.text(margin, 54, "note", f.Subtitle)
 	x := margin
-	for _, k := range f.Keys { // widths are estimates
+	for _, k := range f.Keys {
 		if k.Dot {
 			s.dot(x+10, 82)
 		} else {
 			s.bar(x, 76, 20, 12, k.Style)
 		}
 		s.text(x+30, 86.5, "", k.Text)
-		x += 54 + 6.8*float64(len(k.Text))
+		x += 54 + letter*float64(utf8.RuneCountInString(k.Text))
 	}
 	f.plot(&s, bottom)
 	for i, line := range f.Caption {
@@ -92,18 +94,18 @@ func (f Figure) SVG() string {
 
 // plot draws the scale and the bars.
 func (f Figure) plot(s *svg, bottom float64) {
-	least, most := math.Inf(1), 0.0
+	least, most, longest := math.Inf(1), f.Begin, 0
 	for _, b := range f.Bars {
-		least, most = min(least, b.End), max(most, b.End, b.Dot)
+		least, most, longest = min(least, b.End), max(most, b.End, b.Dot), max(longest, utf8.RuneCountInString(b.Text))
 		if b.Dot > 0 {
 			least = min(least, b.Dot)
 		}
 	}
 	least *= 0.72
-	room := math.Pow(most/least, 1.37) // for the texts
+	end := right - 12 - letter*float64(longest) // of the longest bar, before the texts
 	x := func(ns float64) float64 {
-		share := math.Log(ns/least) / math.Log(room)
-		return left + min(max(share, 0), 1)*(right-left)
+		share := math.Log(ns/least) / math.Log(most/least)
+		return left + max(share, 0)*(end-left)
 	}
 	s.text((left+right)/2, bottom+43, "note middle", f.Scale)
 	for _, t := range ticks(least, most) {
