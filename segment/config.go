@@ -60,6 +60,9 @@ type Config struct {
 	OnEmpty EmptyPolicy
 	// FetchTimeout bounds each call of a source; zero: 5 s.
 	FetchTimeout time.Duration
+	// StartTimeout bounds the time for which [New] waits for stores that do not answer.
+	// [NewContext] waits until its context ends instead. Zero: 30 s.
+	StartTimeout time.Duration
 
 	// Logger gets a record when a source stops answering, and when it answers again; nil:
 	// slog.Default(). slog.New(slog.DiscardHandler) silences it.
@@ -96,5 +99,6 @@ func (cfg Config) resolve() (Config, error) {
 	c.Check(cfg.Prefetch >= 1 && cfg.Prefetch <= maxAhead, "Prefetch", cfg.Prefetch, "1 to %d", maxAhead)
 	c.Check(cfg.OnEmpty == FetchInline || cfg.OnEmpty == Reject, "OnEmpty", cfg.OnEmpty, "FetchInline, Reject")
 	c.Check(cfg.FetchTimeout >= 1, "FetchTimeout", cfg.FetchTimeout, "more than 0")
+	c.Check(cfg.StartTimeout >= 0, "StartTimeout", cfg.StartTimeout, "0 (30 s) or more")
 	return cfg, c.Err()
 }

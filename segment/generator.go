@@ -1,13 +1,18 @@
 package segment
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/internal/generator"
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 // A Generator issues the IDs of one counter. All methods may be called by any number of goroutines
@@ -48,25 +53,74 @@ type Generator struct {
 // A claim is the set of numbers that a part issues; delta is 0 before the first range.
 type claim struct{ delta, offset int64 }
 
-// New is [NewContext] with a context that does not end.
-func New(cfg Config) (*Generator, error) { return NewContext(context.Background(), cfg) }
+// New is [NewContext] within Config.StartTimeout.
+func New(cfg Config) (*Generator, error) {
+	ctx, cancel := generator.StartContext(cmp.Or(cfg.StartTimeout, 30*time.Second))
+	defer cancel()
+	return NewContext(ctx, cfg)
+}
 
 // NewContext makes a Generator: it checks cfg, and waits until each source has returned its first
-// range or failed. It reports all mistakes in cfg together, as [ErrInvalidConfig]. If all sources
-// fail, or ctx ends before one of them has returned a range, it returns their errors, and does not
-// retry. If two sources issue the same numbers or have different Increments, it returns
-// [ErrInvalidRange]. It does not use ctx afterwards.
+// range or failed. If all fail, and one of them only because its store does not answer now, it asks
+// them again until ctx ends, and then returns ctx's error and theirs. It returns other errors of
+// the sources at once, and [ErrInvalidRange] if two sources issue the same numbers or have
+// different Increments. It reports all mistakes in cfg together, as [ErrInvalidConfig]. It does not
+// use ctx afterwards.
 func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	cfg, err := cfg.resolve()
 	if err != nil {
 		return nil, err
 	}
 	g := start(cfg)
-	if err := g.begin(ctx); err != nil {
+	if err := g.first(ctx); err != nil {
 		go g.Close() // waits for a source that does not return when its context has ended
-		return nil, err
+		return nil, noFirst(cfg, err)
 	}
 	return g, nil
+}
+
+func noFirst(cfg Config, err error) error {
+	return fmt.Errorf("segment: counter %q: no first range: %w", cfg.Name, err)
+}
+
+// first waits for the first ranges until ctx ends, while an error of the sources passes.
+func (g *Generator) first(ctx context.Context) error {
+	for {
+		changed := g.filled.Wait() // before begin, to miss no answer of a source
+		err := g.begin(ctx)
+		if err == nil || g.clash.Load() != nil {
+			return err
+		}
+		passes, failed := g.refusals()
+		switch {
+		case !passes:
+			return failed
+		case ctx.Err() != nil:
+			failed = cmp.Or(failed, errors.New("the store has not answered yet"))
+			return fmt.Errorf("%w: %w", generator.Late(ctx), generator.Passing{Err: failed, After: time.Second})
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// refusals returns the errors of the last calls of the sources, and whether one of them passes. A
+// source that has not returned may still answer.
+func (g *Generator) refusals() (passes bool, err error) {
+	var refusals []error
+	for _, p := range g.parts {
+		failed := p.failed.Load()
+		if failed == nil {
+			passes = true
+			continue
+		}
+		_, later := uidring.RetryAfter(*failed)
+		passes = passes || later || storecall.Passes(*failed)
+		refusals = append(refusals, generator.Detach(*failed))
+	}
+	return passes, errors.Join(refusals...)
 }
 
 // begin waits for the first ranges: of all sources that answer, since two of them that issue the
@@ -76,11 +130,10 @@ func (g *Generator) begin(ctx context.Context) error {
 	if clash := g.clash.Load(); clash != nil {
 		err = *clash
 	}
-	if err != nil {
-		return fmt.Errorf("segment: counter %q: no first range: %w", g.cfg.Name, err)
+	if err == nil {
+		g.begun.Store(true)
 	}
-	g.begun.Store(true)
-	return nil
+	return err
 }
 
 // start makes a Generator of a resolved Config. It may have no range yet.

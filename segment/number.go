@@ -133,7 +133,7 @@ func (n *Numbers) format(date string, id int64) string {
 func (g *Generator) early(ctx context.Context) (int64, error) {
 	if !g.begun.Load() {
 		if err := g.begin(ctx); err != nil {
-			return 0, g.reject(err) //mutate:argument Numbers have no Stats that count rejections
+			return 0, g.reject(noFirst(g.cfg, err)) //mutate:argument Numbers have no Stats that count rejections
 		}
 	}
 	return g.NextContext(ctx)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -27,7 +28,7 @@ import (
 //
 //	sources 2/0 2/1              increment and remainder of each source, which are named a, b and so on;
 //	                             or none
-//	on a ok / range 90 99 2 / fail down / hang / late; ok / sleep 1s; ok / hold; ok / panic
+//	on a ok / range 90 99 2 / fail away / hang / late; ok / sleep 1s; ok / hold; ok / panic
 //	log                          shows log records and calls of Trace.Fetched from now on
 //	restore 1                    sets the counter back, as a restored backup does
 //	at 2026-11-22T00:00:00       sets the clock of Numbers; in a story without it they have the system's
@@ -38,7 +39,8 @@ import (
 //
 // These commands are under test:
 //
-//	open reject timeout=3s step=1 within=1s panics
+//	open reject timeout=3s step=1 start=1m panics   New, also shows the time of RetryAfter
+//	open within=1s                          NewContext with a time limit
 //	take 20, fill 5, reserve 3, wait 1m     Next, Fill, Reserve, and NextContext with a time limit
 //	take 20 l                               Next of a lane, which is made for "take 0 l"
 //	numbers daily prefix=ORD- separator=- width=6 location=Europe/Berlin timeout=3s step=1
@@ -107,7 +109,7 @@ func (s *answering) Advance(ctx context.Context, name string, n int64) (segment.
 					given.Increment = c.Number(3)
 				}
 			case "fail":
-				return map[string]error{"down": errDown, "exhausted": segment.ErrExhausted}[c.Arg(1)]
+				return map[string]error{"down": errDown, "away": &net.DNSError{Err: "away"}, "exhausted": segment.ErrExhausted}[c.Arg(1)]
 			case "hang":
 				<-ctx.Done()
 				return ctx.Err()
@@ -196,7 +198,9 @@ func (w *script) timed(words testkit.Words) (result string, took time.Duration) 
 func (w *script) test(words testkit.Words) (string, error) {
 	switch words.Arg(0) {
 	case "open":
-		return "", w.open(words)
+		err := w.open(words)
+		after, _ := uidring.RetryAfter(err)
+		return strings.TrimPrefix(fmt.Sprint(after), "0s"), err
 	case "take":
 		return w.take(words)
 	case "wait", "number":
@@ -248,6 +252,7 @@ func (w *script) config(words testkit.Words) segment.Config {
 		}
 	}
 	words.Set("timeout", &cfg.FetchTimeout)
+	words.Set("start", &cfg.StartTimeout)
 	words.Set("step", &cfg.Step)
 	words.Set("step", &cfg.MaxStep)
 	return cfg
@@ -259,7 +264,7 @@ func (w *script) check(words testkit.Words) {
 	var policy, period, others int
 	c := &cfg.Counter
 	for name, to := range map[string]any{
-		"name": &c.Name, "step": &c.Step, "maxstep": &c.MaxStep, "lasts": &c.RangeLasts, "prefetch": &c.Prefetch, "timeout": &c.FetchTimeout,
+		"name": &c.Name, "step": &c.Step, "maxstep": &c.MaxStep, "lasts": &c.RangeLasts, "prefetch": &c.Prefetch, "timeout": &c.FetchTimeout, "start": &c.StartTimeout,
 		"policy": &policy, "others": &others, "period": &period, "width": &cfg.Width,
 	} {
 		words.Set(name, to)
@@ -289,11 +294,15 @@ func (w *script) check(words testkit.Words) {
 }
 
 func (w *script) open(words testkit.Words) (err error) {
-	within := 24 * time.Hour
-	words.Set("within", &within)
-	ctx, cancel := context.WithTimeout(w.t.Context(), within)
-	defer cancel()
-	if w.generator, err = segment.NewContext(ctx, w.config(words)); err == nil {
+	var within time.Duration
+	if words.Set("within", &within); within == 0 {
+		w.generator, err = segment.New(w.config(words))
+	} else {
+		ctx, cancel := context.WithTimeout(w.t.Context(), within)
+		defer cancel()
+		w.generator, err = segment.NewContext(ctx, w.config(words))
+	}
+	if err == nil {
 		w.opened = w.generator
 	}
 	return err

@@ -19,8 +19,9 @@ type Source interface {
 	// the store. Advance therefore returns a range only when the new value of the counter is on
 	// disk. If the answer of the store is lost, it returns an error and the range is wasted. Ranges
 	// of one counter increase in the order of the calls. A counter that has no n IDs left returns
-	// an error that wraps [ErrExhausted]. Any number of goroutines may call Advance at once. It
-	// returns soon after ctx ends.
+	// an error that wraps [ErrExhausted]. An error of a store that does not answer now is a
+	// [net.Error], or has a method RetryAfter() time.Duration: New then asks again. Any number of
+	// goroutines may call Advance at once. It returns soon after ctx ends.
 	Advance(ctx context.Context, name string, n int64) (Range, error)
 }
 

@@ -1,11 +1,27 @@
 package generator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 )
+
+type startTimeout struct{} // the key of its error in a context
+
+// StartContext returns the context of a start that StartTimeout bounds.
+func StartContext(timeout time.Duration) (context.Context, context.CancelFunc) {
+	late := fmt.Errorf("StartTimeout, %v, ends the start", timeout)
+	return context.WithTimeout(context.WithValue(context.Background(), startTimeout{}, late), timeout)
+}
+
+// Late returns the error of a start whose context has ended, or ends too early.
+func Late(ctx context.Context) error {
+	timeout, _ := ctx.Value(startTimeout{}).(error)
+	return cmp.Or(timeout, Ended(ctx), context.DeadlineExceeded)
+}
 
 // Ended returns the error of a context that has ended, with the cause if the context has one.
 func Ended(ctx context.Context) error {

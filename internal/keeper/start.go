@@ -29,18 +29,9 @@ func nextDelay(last, within time.Duration) time.Duration {
 	return next/2 + rand.N(next/2)
 }
 
-type startTimeout struct{} // the key of its error in a context
-
 // StartContext returns the context of a start that StartTimeout bounds.
 func StartContext(timeout time.Duration, layout bitsalloc.Layout) (context.Context, context.CancelFunc) {
-	timeout = cmp.Or(timeout, max(30*time.Second, 2*layout.Unit))
-	return context.WithTimeout(context.WithValue(context.Background(), startTimeout{}, fmt.Errorf("StartTimeout, %v, ends the start", timeout)), timeout)
-}
-
-// late returns the error of a start whose context has ended, or ends too early.
-func late(ctx context.Context) error {
-	timeout, _ := ctx.Value(startTimeout{}).(error)
-	return cmp.Or(timeout, generator.Ended(ctx), context.DeadlineExceeded)
+	return generator.StartContext(cmp.Or(timeout, max(30*time.Second, 2*layout.Unit)))
 }
 
 // first takes the first lease. Until ctx ends, it calls Assign again after an error that says when
@@ -66,7 +57,7 @@ func (k *Keeper) first(ctx context.Context) error {
 				err = fmt.Errorf("%w; before that: %w", err, last)
 			}
 			after, _ := uidring.RetryAfter(err) // the store may answer the next start
-			return fmt.Errorf("%w: %w", late(ctx), generator.Detach(generator.Passing{Err: err, After: cmp.Or(after, time.Second)}))
+			return fmt.Errorf("%w: %w", generator.Late(ctx), generator.Detach(generator.Passing{Err: err, After: cmp.Or(after, time.Second)}))
 		}
 		wait, passes := k.retry(err)
 		switch {
@@ -75,7 +66,7 @@ func (k *Keeper) first(ctx context.Context) error {
 		case tooLong(ctx, wait):
 			after, _ := uidring.RetryAfter(err)
 			err = generator.Passing{Err: fmt.Errorf("%w; the next try would be in %v", err, wait.Round(time.Second)), After: cmp.Or(after, time.Second)}
-			return fmt.Errorf("%w: %w", late(ctx), generator.Detach(err))
+			return fmt.Errorf("%w: %w", generator.Late(ctx), generator.Detach(err))
 		}
 		last = err
 		select {
@@ -124,7 +115,7 @@ func (k *Keeper) pause(after time.Duration, err error) time.Duration {
 func (k *Keeper) AwaitFirst(ctx context.Context, d time.Duration) error {
 	if tooLong(ctx, d) {
 		return fmt.Errorf("%s: %w: an earlier process may have used the worker ID for the next %v: raise StartTimeout, or the time of the context",
-			k.Package, late(ctx), d)
+			k.Package, generator.Late(ctx), d)
 	}
 	if d > slowStart {
 		k.Logger.Warn("waiting for the first unit of a worker ID that an earlier process may have used", "for", d.String())
@@ -133,6 +124,6 @@ func (k *Keeper) AwaitFirst(ctx context.Context, d time.Duration) error {
 	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%s: waiting for the first unit: %w", k.Package, late(ctx))
+		return fmt.Errorf("%s: waiting for the first unit: %w", k.Package, generator.Late(ctx))
 	}
 }

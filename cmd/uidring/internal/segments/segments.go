@@ -5,6 +5,7 @@ package segments
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -33,7 +34,7 @@ func New(names []string, source segment.Source, logger *slog.Logger) *Set {
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		s := &Segment{set: t, answered: make(chan struct{})}
 		s.begin = sync.OnceFunc(func() { t.begin(s) })
-		s.cfg = segment.Config{Name: name, Source: source, OnEmpty: segment.Reject, Logger: logger}
+		s.cfg = segment.Config{Name: name, Source: reporting{s, source}, OnEmpty: segment.Reject, Logger: logger}
 		t.list = append(t.list, s)
 	}
 	return t
@@ -44,7 +45,7 @@ func (t *Set) begin(s *Segment) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ctx.Err() != nil {
-		s.become(&state{err: segment.ErrClosed})
+		s.become(nil, &state{err: segment.ErrClosed})
 		return
 	}
 	t.attempts.Go(s.open)
@@ -129,28 +130,63 @@ func (s *Segment) take(reserve func(*segment.Generator) (int64, int, error)) (fi
 	return first, got, err
 }
 
-// open makes the generator. It tries again until the set is closed: a generator retries by itself
-// only after its first range.
+// reporting is a source that gives requests its errors while there is no generator.
+type reporting struct {
+	s *Segment
+	segment.Source
+}
+
+// Advance implements segment.Source.
+func (r reporting) Advance(ctx context.Context, name string, n int64) (segment.Range, error) {
+	got, err := r.Source.Advance(ctx, name, n)
+	if before := r.s.state.Load(); err != nil && (before == nil || before.generator == nil) {
+		r.s.become(before, &state{err: refusal(err)})
+	}
+	return got, err
+}
+
+// refusal returns the error that requests get for an error of the source: open tries again, so any
+// other than these passes.
+func refusal(err error) error {
+	for _, documented := range []error{segment.ErrExhausted, segment.ErrWentBack, segment.ErrInvalidRange} {
+		if errors.Is(err, documented) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %w", segment.ErrEmpty, err)
+}
+
+// open makes the generator, until the set is closed: NewContext waits for a store that is away, but
+// an error that stays may be mended, too.
 func (s *Segment) open() {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		g, err := segment.NewContext(s.set.ctx, s.cfg)
-		s.become(&state{g, err})
-		if err == nil {
+		next := &state{generator: g}
+		switch {
+		case s.set.ctx.Err() != nil && err != nil:
+			next.err = segment.ErrClosed
+		case err != nil:
+			next.err = refusal(err)
+		}
+		for !s.become(s.state.Load(), next) { // reporting may be faster
+		}
+		if err == nil || next.err == segment.ErrClosed {
 			return
 		}
 		select {
 		case <-s.set.ctx.Done():
-			s.become(&state{err: segment.ErrClosed})
-			return
 		case <-time.After(pause):
 		}
 	}
 }
 
-func (s *Segment) become(next *state) {
-	if s.state.Swap(next) == nil {
+// become replaces the state, and reports false if another goroutine has done so.
+func (s *Segment) become(before, next *state) bool {
+	ok := s.state.CompareAndSwap(before, next)
+	if ok && before == nil {
 		close(s.answered)
 	}
+	return ok
 }
 
 // issued raises last to id.
