@@ -59,7 +59,7 @@ const style = `<style>
 text{font:13px "Liberation Sans",Arial,Helvetica,sans-serif;fill:#24292f}
 .title{font-size:18px;font-weight:bold}
 .note,.small{fill:#57606a}.small{font-size:11px}
-.middle{text-anchor:middle}.end{text-anchor:end}.halo{paint-order:stroke;stroke:#fff;stroke-width:5px}
+.middle{text-anchor:middle}.end{text-anchor:end}
 .grid{stroke:#e6e9ed}.axis{stroke:#57606a}
 </style>
 `
@@ -124,7 +124,7 @@ func (f Figure) plot(s *svg, bottom float64) {
 			s.dot(x(b.Dot), y)
 		}
 		s.text(left-11, y+4.5, "end", b.Name)
-		s.text(right, y+4.5, "end halo", b.Text)
+		s.text(right, y+4.5, "end", b.Text)
 	}
 	s.add(`<path d="M%.1f,%.1fV%.1f" class="axis" stroke-dasharray="4 3"/>`, x(f.Begin), top, bottom)
 }
