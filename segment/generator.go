@@ -86,6 +86,7 @@ func noFirst(cfg Config, err error) error {
 // first waits for the first ranges until ctx ends, while an error of the sources passes.
 func (g *Generator) first(ctx context.Context) error {
 	for {
+		//mutate:swap no test stops a goroutine between the two
 		changed := g.filled.Wait() // before begin, to miss no answer of a source
 		err := g.begin(ctx)
 		if err == nil || g.clash.Load() != nil {
