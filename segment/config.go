@@ -44,7 +44,7 @@ type Config struct {
 	Others []Source
 
 	// Step is the number of IDs in the first range and the smallest number in any range, 1 to 2^40;
-	// zero: 1,000.
+	// zero: 1,000, or MaxStep if that is less.
 	Step int64
 	// MaxStep is the largest number of IDs in a range, Step to 2^40; zero: 1,000,000, or Step if
 	// that is more. Step and MaxStep are equal: all ranges have the same size.
@@ -80,7 +80,7 @@ func (cfg Config) Validate() error {
 
 // resolve fills in the defaults and reports all mistakes together.
 func (cfg Config) resolve() (Config, error) {
-	cfg.Step = cmp.Or(cfg.Step, 1000) //mutate:swap 0 and the default are both below a million
+	cfg.Step = cmp.Or(cfg.Step, min(1000, max(cmp.Or(cfg.MaxStep, 1000), 1)))
 	cfg.MaxStep = cmp.Or(cfg.MaxStep, max(1_000_000, cfg.Step))
 	cfg.RangeLasts = cmp.Or(cfg.RangeLasts, 15*time.Minute)
 	cfg.Prefetch = cmp.Or(cfg.Prefetch, 1)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -29,7 +30,8 @@ type Generator struct {
 	path   generator.SlowPath
 	filled generator.Notifier // wakes waiting callers after each call of a source
 
-	cfg    Config // resolved
+	cfg    Config     // resolved
+	level  slog.Level // of the record of a new counter
 	ctx    context.Context
 	cancel context.CancelFunc // ends ctx
 	loops  sync.WaitGroup     // of the goroutines that fetch
@@ -46,7 +48,7 @@ type Generator struct {
 	// process may use either of them.
 	clash atomic.Pointer[error]
 
-	begun    atomic.Bool // begin has succeeded
+	begun    atomic.Bool // first has succeeded
 	rejected atomic.Int64
 }
 
@@ -71,39 +73,42 @@ func NewContext(ctx context.Context, cfg Config) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := start(cfg)
+	g := start(cfg, slog.LevelWarn)
 	if err := g.first(ctx); err != nil {
 		go g.Close() // waits for a source that does not return when its context has ended
-		return nil, noFirst(cfg, err)
+		return nil, err
 	}
 	return g, nil
 }
 
-func noFirst(cfg Config, err error) error {
-	return fmt.Errorf("segment: counter %q: no first range: %w", cfg.Name, err)
-}
-
-// first waits for the first ranges until ctx ends, while an error of the sources passes.
+// first waits for the first ranges, of all sources that answer, since two of them that issue the
+// same numbers must be noticed before an ID is issued. It waits until ctx ends while an error of
+// the sources passes.
 func (g *Generator) first(ctx context.Context) error {
 	for {
 		//mutate:swap no test stops a goroutine between the two
-		changed := g.filled.Wait() // before begin, to miss no answer of a source
-		err := g.begin(ctx)
-		if err == nil || g.clash.Load() != nil {
-			return err
-		}
+		changed := g.filled.Wait() // before the checks, to miss no answer of a source
+		err := g.wait(ctx, true)
 		passes, failed := g.refusals()
-		switch {
-		case !passes:
-			return failed
-		case ctx.Err() != nil:
+		switch clash := g.clash.Load(); {
+		case err == ErrClosed:
+			return err
+		case clash != nil:
+			failed = *clash
+		case err == nil:
+			g.begun.Store(true)
+			return nil
+		case passes && ctx.Err() == nil:
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+			continue
+		case passes:
 			failed = cmp.Or(failed, errors.New("the store has not answered yet"))
-			return fmt.Errorf("%w: %w", generator.Late(ctx), generator.Passing{Err: failed, After: time.Second})
+			failed = fmt.Errorf("%w: %w", generator.Late(ctx), generator.Passing{Err: failed, After: time.Second})
 		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-		}
+		return fmt.Errorf("segment: counter %q: no first range: %w", g.cfg.Name, failed)
 	}
 }
 
@@ -124,22 +129,10 @@ func (g *Generator) refusals() (passes bool, err error) {
 	return passes, errors.Join(refusals...)
 }
 
-// begin waits for the first ranges: of all sources that answer, since two of them that issue the
-// same numbers must be noticed before an ID is issued.
-func (g *Generator) begin(ctx context.Context) error {
-	err := g.wait(ctx, true)
-	if clash := g.clash.Load(); clash != nil {
-		err = *clash
-	}
-	if err == nil {
-		g.begun.Store(true)
-	}
-	return err
-}
-
-// start makes a Generator of a resolved Config. It may have no range yet.
-func start(cfg Config) *Generator {
-	g := &Generator{cfg: cfg, closer: generator.NewCloser()}
+// start makes a Generator of a resolved Config. It may have no range yet. If the counter is new, it
+// logs that at the level.
+func start(cfg Config, level slog.Level) *Generator {
+	g := &Generator{cfg: cfg, level: level, closer: generator.NewCloser()}
 	//mutate:swap no other goroutine has the generator yet
 	g.path = generator.SlowPath{Name: "segment", Take: g.take, Changed: g.filled.Wait, Rejected: g.reject, Closer: g.closer}
 	g.ctx, g.cancel = context.WithCancel(context.Background())

@@ -1,6 +1,7 @@
 package segment_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -114,6 +115,38 @@ func TestSizeOfRangesStaysInOutages(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The store answers after FetchTimeout, so that each call wastes its range.
+func TestASlowStoreWastesFewIDs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := atomic.Bool{}
+		source := &scripted{after: func() {
+			if slow.Load() {
+				time.Sleep(6 * time.Second)
+			}
+		}}
+		g := open(t, segment.Config{Source: late{source}, Step: 10, MaxStep: 160})
+		for range 12 {
+			take(t, g, int(g.Stats().Sources[0].Step))
+			synctest.Wait()
+		}
+		slow.Store(true)
+		before := len(source.calls())
+		take(t, g, 160)
+		time.Sleep(time.Minute)
+		if sizes := source.calls()[before:]; !slices.Equal(sizes[:6], []int64{160, 80, 40, 20, 10, 10}) {
+			t.Errorf("ranges of %v IDs, want them halved down to Step", sizes)
+		}
+	})
+}
+
+// A late source returns the error of a context that has ended meanwhile.
+type late struct{ segment.Source }
+
+func (l late) Advance(ctx context.Context, name string, n int64) (segment.Range, error) {
+	r, err := l.Source.Advance(ctx, name, n)
+	return r, cmp.Or(ctx.Err(), err)
 }
 
 // A deaf source does not look at its context.

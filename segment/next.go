@@ -116,19 +116,16 @@ func (g *Generator) wait(ctx context.Context, all bool) error {
 		case failed:
 			return err
 		}
-		var reason error
 		select {
 		case <-changed:
 			continue
 		case <-late:
-			reason = fmt.Errorf("no range has come within %v", g.patience())
-		case <-ctx.Done():
-			reason = generator.Ended(ctx)
+			if err != nil {
+				err = fmt.Errorf("%w: no range has come within %v", err, g.patience())
+			}
+		case <-ctx.Done(): // the caller adds its error
 		}
-		if err == nil {
-			return nil // there are IDs of some sources
-		}
-		return fmt.Errorf("%w: %w", err, reason)
+		return err // nil if there are IDs of some sources
 	}
 }
 
@@ -141,18 +138,20 @@ func (g *Generator) settled() bool {
 // call of each source has failed. The reason is permanent if it is so for all sources.
 func (g *Generator) shortage() (failed bool, err error) {
 	var reasons []error
-	passes := false
+	passes, failed := false, true
 	for _, p := range g.parts {
 		reason := p.failed.Load() // before the ring: put comes before the reset of failed
 		if !p.ring.Empty() {
 			return false, nil
 		}
 		if reason == nil {
-			passes = true
-			continue
+			failed = false
+			reason = p.trying.Load()
 		}
-		reasons = append(reasons, generator.Detach(*reason))
-		passes = passes || !permanent(*reason)
+		if reason != nil {
+			reasons = append(reasons, generator.Detach(*reason))
+		}
+		passes = passes || reason == nil || !permanent(*reason)
 	}
 	switch {
 	case len(reasons) == 0:
@@ -162,7 +161,7 @@ func (g *Generator) shortage() (failed bool, err error) {
 	default:
 		err = errors.Join(reasons...)
 	}
-	return len(reasons) == len(g.parts), err
+	return failed, err
 }
 
 // reject counts an error before a method returns it.

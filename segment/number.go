@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"sync"
 	"time"
@@ -33,7 +34,7 @@ type NumbersConfig struct {
 	// orders-20261122. Give no other counter of the store a name of this form, such as orders-2026
 	// beside yearly orders: both would take their numbers from one counter. Small ranges lose few
 	// numbers when a process ends, and keep the numbers of several processes closer to the order of
-	// time.
+	// time. Next waits, so OnEmpty changes nothing.
 	Counter Config
 	// Period is the time after which the numbers begin at 1 again; zero: Daily.
 	Period Period
@@ -100,10 +101,10 @@ func NewNumbers(cfg NumbersConfig) (*Numbers, error) {
 }
 
 // Next returns the next number of the present period. The first call in a period begins to fetch a
-// range. All calls before the range is there wait for it, at most FetchTimeout and 1 s and until
-// ctx ends, and get the error of the store if it fails; unless the error is permanent, the fetch is
-// retried meanwhile. Later calls wait where [Generator.NextContext] does. The clock decides only
-// about the period: if it goes back over midnight, the numbers go on in the earlier day.
+// range. All calls before the range is there wait for it as [NewContext] does: until ctx ends, or
+// the source returns an error that stays. Later calls wait where [Generator.NextContext] does. The
+// clock decides only about the period: if it goes back over midnight, the numbers go on in the
+// earlier day.
 func (n *Numbers) Next(ctx context.Context) (string, error) {
 	for {
 		g, date, err := n.generator()
@@ -129,11 +130,11 @@ func (n *Numbers) format(date string, id int64) string {
 	return fmt.Sprintf("%s%s%s%0*d", n.cfg.Prefix, date, separator, n.cfg.Width, id)
 }
 
-// early is NextContext, but returns the errors of the sources while there was no range yet.
+// early is NextContext, but first waits for the first range.
 func (g *Generator) early(ctx context.Context) (int64, error) {
 	if !g.begun.Load() {
-		if err := g.begin(ctx); err != nil {
-			return 0, g.reject(noFirst(g.cfg, err)) //mutate:argument Numbers have no Stats that count rejections
+		if err := g.first(ctx); err != nil {
+			return 0, g.reject(err)
 		}
 	}
 	return g.NextContext(ctx)
@@ -155,12 +156,27 @@ func (n *Numbers) generator() (*Generator, string, error) {
 	if date != "" {
 		cfg.Name += "-" + date
 	}
-	next := start(cfg)
+	level := slog.LevelWarn
+	if date != "" { // each period has a new counter
+		level = slog.LevelInfo
+	}
+	next := start(cfg, level)
 	if former := n.current; former != nil {
 		n.ended.Go(func() { _ = former.Close() }) // always nil
 	}
 	n.current, n.date = next, date
 	return next, date, nil
+}
+
+// Stats returns a snapshot of the generator of the present period, the zero Stats before its first
+// call. In a new period all counters begin at 0 again.
+func (n *Numbers) Stats() Stats {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.current == nil {
+		return Stats{}
+	}
+	return n.current.Stats()
 }
 
 // Invalidate is [Generator.Invalidate] for the present period.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/generator"
+	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/ringbuffer"
 )
 
@@ -41,6 +42,7 @@ type part struct {
 
 	step    atomic.Int64
 	failed  atomic.Pointer[error] // the error of the last call of the source; nil: it has answered
+	trying  atomic.Pointer[error] // the last error of the present call, which the source repeats
 	fetches atomic.Int64
 	fails   atomic.Int64
 }
@@ -137,6 +139,7 @@ func (p *part) adapt() {
 func (p *part) fetch() error {
 	began, generation := time.Now(), p.g.generation.Load()
 	r, err := p.advance()
+	isNew := p.delta == 0 && r.First <= max(r.Increment, 1)
 	if err == nil {
 		err = p.put(r, generation)
 	}
@@ -147,7 +150,11 @@ func (p *part) fetch() error {
 		p.fail(err)
 		return err
 	}
+	if isNew {
+		p.reportNew(r)
+	}
 	p.fetches.Add(1)
+	p.trying.Store(nil)
 	if p.failed.Swap(nil) != nil {
 		p.g.cfg.Logger.Info("segment: the source answers again", p.attrs()...)
 	}
@@ -156,17 +163,24 @@ func (p *part) fetch() error {
 	return nil
 }
 
-// advance calls the source, and returns a panic of the source as an error.
+// advance calls the source, and returns a panic of the source as an error. A call that its deadline
+// ends may have moved the counter, so the next one asks for half as many IDs: a slow store wastes
+// few.
 func (p *part) advance() (r Range, err error) {
 	if clash := p.g.clash.Load(); clash != nil {
 		return r, *clash
 	}
 	ctx, cancel := context.WithTimeout(p.g.ctx, p.g.cfg.FetchTimeout)
 	defer cancel()
+	ctx = storecall.OnFailure(ctx, func(err error) { p.trying.Store(&err) })
 	err = errors.New("segment: the source panicked")
+	step := p.step.Load()
 	generator.Call(p.g.cfg.Logger, "Source.Advance", func() {
-		r, err = p.source.Advance(ctx, p.g.cfg.Name, p.step.Load())
+		r, err = p.source.Advance(ctx, p.g.cfg.Name, step)
 	})
+	if err != nil && ctx.Err() != nil {
+		p.step.Store(max(step/2, p.g.cfg.Step))
+	}
 	return r, err
 }
 
@@ -211,6 +225,12 @@ func (p *part) fail(err error) {
 		p.g.cfg.Logger.Warn("segment: the source has failed", append(p.attrs(), slog.Any("error", err))...)
 	}
 	p.g.filled.Wake() // callers that wait for this call get the error
+}
+
+// reportNew reports a counter that begins. If it is not new, its store has lost it.
+func (p *part) reportNew(r Range) {
+	p.g.cfg.Logger.Log(context.Background(), p.g.level, "segment: the counter is new", "counter", p.g.cfg.Name, "source", p.index, "range", r.String(),
+		"remedy", "if IDs of it were issued before, its store has lost it: stop the processes that use it, and run segment.Recover")
 }
 
 func (p *part) attrs() []any {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring"
+	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
@@ -28,7 +29,7 @@ import (
 //
 //	sources 2/0 2/1              increment and remainder of each source, which are named a, b and so on;
 //	                             or none
-//	on a ok / range 90 99 2 / fail away / hang / late; ok / sleep 1s; ok / hold; ok / panic
+//	on a ok / range 90 99 2 / fail away / hang / retry; hang / late; ok / sleep 1s; ok / hold; ok / panic
 //	log                          shows log records and calls of Trace.Fetched from now on
 //	restore 1                    sets the counter back, as a restored backup does
 //	at 2026-11-22T00:00:00       sets the clock of Numbers; in a story without it they have the system's
@@ -86,6 +87,7 @@ type script struct {
 	lanes     map[string]*segment.Lane
 	numbers   *segment.Numbers
 	opened    interface { // one of them
+		Stats() segment.Stats
 		Invalidate()
 		Close() error
 	}
@@ -110,6 +112,8 @@ func (s *answering) Advance(ctx context.Context, name string, n int64) (segment.
 				}
 			case "fail":
 				return map[string]error{"down": errDown, "away": &net.DNSError{Err: "away"}, "exhausted": segment.ErrExhausted}[c.Arg(1)]
+			case "retry":
+				storecall.Failed(ctx, errDown)
 			case "hang":
 				<-ctx.Done()
 				return ctx.Err()
@@ -229,7 +233,7 @@ func (w *script) test(words testkit.Words) (string, error) {
 		w.check(words)
 		return "", nil
 	case "stats":
-		return w.stats(), nil
+		return stats(w.opened.Stats()), nil
 	case "counters":
 		return strings.Join(w.sources[0].(*answering).names(), " "), nil
 	}
@@ -359,8 +363,7 @@ func (w *script) openNumbers(words testkit.Words) (err error) {
 	return err
 }
 
-func (w *script) stats() string {
-	s := w.generator.Stats()
+func stats(s segment.Stats) string {
 	failures := map[int64]string{0: "no failure", 1: "a failure"}[s.FetchFailures]
 	var text strings.Builder
 	fmt.Fprintf(&text, "%d fetches, %s, %d issued, %d dropped, %d remaining, %d rejected takes",

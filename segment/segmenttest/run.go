@@ -50,7 +50,7 @@ var counters atomic.Int64
 // counter returns the name of a counter that no other test uses.
 func (f Fixture) counter(t *testing.T) string {
 	t.Helper()
-	name := fmt.Sprintf("counter-%d.%08x", counters.Add(1), rand.Uint32())
+	name := fmt.Sprintf("counter%dx%08x", counters.Add(1), rand.Uint32()) // which every source allows
 	if f.Create != nil {
 		f.Create(t, name)
 	}
