@@ -13,7 +13,7 @@ var allowedNamespace = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,64}$`)
 // call it.
 func CheckNamespace(name string) error {
 	if !allowedNamespace.MatchString(name) || strings.Trim(name, ".") == "" {
-		return fmt.Errorf("leasestore: name %q of a namespace or counter, allowed: 1 to 64 of the characters a-z A-Z 0-9 . _ -, and not dots alone", name)
+		return fmt.Errorf("leasestore: namespace %q, allowed: 1 to 64 of the characters a-z A-Z 0-9 . _ -, and not dots alone", name)
 	}
 	return nil
 }
