@@ -1,16 +1,12 @@
 package httpapi
 
 import (
-	"context"
 	"encoding/json"
 	"math"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/bitsalloc"
@@ -66,46 +62,6 @@ func decode(t *testing.T, body string) (ids []int64) {
 		ids = append(ids, int64(id))
 	}
 	return ids
-}
-
-// The request draws more than the window has, from a store that answers.
-func TestDrawWaitsForTheLease(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, Assigner: leasedFrom(t.TempDir())})
-		n := 2 * (int(g.Stats().Window/time.Second) + 10)
-		s := newServer(t, Config{Generator: g})
-		w := call(s, "/v1/ids?n="+strconv.Itoa(n), "Accept", "text/plain")
-		if ids := decode(t, w.Body.String()); w.Code != 200 || len(ids) != n || !slices.IsSorted(ids) {
-			t.Errorf("%d: %s", w.Code, w.Body)
-		}
-		if s := g.Stats(); s.Renewals == 0 || s.RejectedTakes != 0 {
-			t.Errorf("%+v; want a renewal, else the window was enough, and no rejection of a request that got its IDs", s)
-		}
-	})
-}
-
-// One request waits, and those after it are refused at once, until there is an ID again. A client
-// that has left before shows nothing. They do not use up the bound of ID time, 27,360 IDs here.
-func TestDrawWaitsInVainOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, _ := cutOff(t)
-		s := newServer(t, Config{Generator: g, MaxAhead: time.Hour, IDsPerSecond: 8})
-		ctx, leave := context.WithCancel(t.Context())
-		leave()
-		left := httptest.NewRecorder()
-		both(s).ServeHTTP(left, httptest.NewRequestWithContext(ctx, "GET", "/v1/id", nil))
-		if left.Code != 503 {
-			t.Errorf("a client that has left: %d, want 503", left.Code)
-		}
-		for i := range 20 {
-			started := time.Now()
-			w := call(s, "/v1/ids?n=10000")
-			wantProblem(t, w, "no-lease", "without a lease")
-			if took := time.Since(started); w.Code != 503 || (took >= longestWait) != (i == 0) {
-				t.Errorf("request %d: %d after %v; want 503, the first after %v, the others before that", i, w.Code, took, longestWait)
-			}
-		}
-	})
 }
 
 func FuzzN(f *testing.F) {

@@ -184,14 +184,3 @@ func wantProblem(t *testing.T, w *httptest.ResponseRecorder, name, given string)
 	}
 	return p
 }
-
-// wantMetrics wants lines in the metrics.
-func wantMetrics(t *testing.T, s *Server, lines ...string) {
-	t.Helper()
-	body := call(s, "/metrics", "Authorization", "Bearer "+alice).Body.String()
-	for _, line := range lines {
-		if !strings.Contains(body, "\n"+line+"\n") {
-			t.Errorf("no %s in\n%s", line, body)
-		}
-	}
-}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,11 +26,12 @@ import (
 // TestScripts runs the scripts in testdata, each in a bubble of synctest. A line behind > is a
 // command, and below it the script has its output:
 //
-//	> server tokens segments {"Rate":1}  makes a server with Settings, and draws a first ID
+//	> server tokens segments {"Rate":1}  makes a server with fields of Config, and draws a first ID
 //	> server cut-off                     the same with another generator, see generator and server
 //	> GET /v1/id HEADER=VALUE...         the answer: its status, some headers and its body
 //	> every GET HEADER=VALUE...          the answers of all paths, see every
-//	> repeat 61 GET /v1/id               sends a request once a second
+//	> repeat 61 1s GET /v1/id            sends so many requests, with this pause after each
+//	> view 64 HEADER=VALUE...            opens so many streams, and prints how many are under way
 //	> under page 1024                    the number of requests under way to api, open or page
 //	> tokens alice TOKEN bob TOKEN...    the tokens from now on
 //	> drain, close, close segments       of the server, of its generator, of its segments
@@ -38,9 +41,10 @@ import (
 //	> metrics PATTERN                    the metrics that a regular expression matches
 //	> log                                the records since the last command log
 //
-// In a value, + stands for a space. TLS in place of a header sends the request over TLS. An ID is
-// shown as its distance from the first one, such as +1, and the stream of the generator as W. The
-// streams of segments are numbered. With -update, the test writes the output into the scripts.
+// In a value, + stands for a space. TLS in place of a header sends the request over TLS, and left
+// lets the client leave before. An ID is shown as its distance from the first one, such as +1, and
+// the stream of the generator as W. The streams of segments are numbered. With -update, the test
+// writes the output into the scripts.
 func TestScripts(t *testing.T) {
 	scripts.Files(t, func(t *testing.T, text string) (got string) {
 		synctest.Test(t, func(t *testing.T) {
@@ -62,6 +66,7 @@ type script struct {
 	restore func()
 	first   int64    // an ID that was drawn when the server was made
 	streams []string // that the script has seen
+	viewers atomic.Int64
 }
 
 func (x *script) do(words testkit.Words) {
@@ -73,9 +78,19 @@ func (x *script) do(words testkit.Words) {
 		x.every(args[0], args[1:])
 	case "repeat":
 		for range words.Number(1) {
-			x.send(args[1], args[2], args[3:])
-			time.Sleep(time.Second)
+			x.send(args[2], args[3], args[4:])
+			time.Sleep(words.Duration(2))
 		}
+	case "view":
+		for range words.Number(1) {
+			go func() {
+				x.viewers.Add(1)
+				x.send("GET", "/events", args[1:])
+				x.viewers.Add(-1)
+			}()
+		}
+		synctest.Wait()
+		x.Print("  %d streams", x.viewers.Load())
 	case "sleep":
 		time.Sleep(words.Duration(1))
 	case "metrics":
@@ -142,6 +157,11 @@ func (x *script) generator(name string) (g *cached.Generator) {
 	case "too-far-ahead": // by its own bound
 		cfg.MaxAhead = time.Hour
 	case "paced":
+		cfg.MaxAhead = time.Minute
+	case "leased":
+		cfg.Assigner = leasedFrom(x.t.TempDir())
+	case "same":
+		return x.s.cfg.Generator
 	default:
 		return nil
 	}
@@ -155,7 +175,17 @@ func (x *script) server(parts []string) {
 	for _, part := range parts {
 		switch part {
 		case "panics":
-			page = func(http.ResponseWriter, *http.Request) { panic("the page") }
+			page = func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", "7")
+				panic("the page")
+			}
+		case "breaks":
+			page = func(w http.ResponseWriter, _ *http.Request) {
+				_, _ = w.Write([]byte("half"))
+				panic("the page")
+			}
+		case "endless":
+			page = func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 		case "tokens":
 			x.setTokens("alice", alice, "bob", bob)
 		case "segments":
@@ -165,14 +195,11 @@ func (x *script) server(parts []string) {
 		case "cut-off-segments":
 			dir := filepath.Join(x.t.TempDir(), "counters")
 			cfg.Segments, x.restore = newSegments(x.t, dir), func() { testkit.Must(x.t, os.Mkdir(dir, 0o700)) }
-		case "paced":
-			cfg.MaxAhead, cfg.IDsPerSecond = time.Minute, 2
-			fallthrough
 		default:
 			if g := x.generator(part); g != nil {
 				cfg.Generator = g
 			} else {
-				testkit.Must(x.t, json.Unmarshal([]byte(part), &cfg.Settings))
+				testkit.Must(x.t, json.Unmarshal([]byte(part), &cfg))
 			}
 		}
 	}
@@ -191,6 +218,10 @@ func (x *script) send(method, path string, headers []string) *httptest.ResponseR
 		switch name, value, _ := strings.Cut(strings.ReplaceAll(header, "+", " "), "="); {
 		case name == "TLS":
 			r.TLS = new(tls.ConnectionState)
+		case name == "left":
+			ctx, leave := context.WithCancel(r.Context())
+			leave()
+			r = r.WithContext(ctx)
 		case name == "Host":
 			r.Host = value
 		case value != "":
@@ -245,6 +276,11 @@ func given(w *httptest.ResponseRecorder, names ...string) []string {
 const mostShown = 1000
 
 func (x *script) request(method, path string, headers []string) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			x.Print("  panic: %v", cause)
+		}
+	}()
 	w := x.send(method, path, headers)
 	body := w.Body.String()
 	if stream := w.Header().Get("Uidring-Stream"); stream != "" {
