@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -20,6 +19,7 @@ import (
 	"github.com/uidring/uidring/assigner/k8sassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/storecall"
+	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -86,68 +86,32 @@ func TestInClusterOutsideAPodIsAnError(t *testing.T) {
 	stores.WantError(t, err, nil, "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT", "automountServiceAccountToken")
 }
 
-// answering returns a store of a server that gives one answer, and redirects to a page that gives
-// it with status 200.
-func answering(t *testing.T, code int, text string) (s leasestore.Store, about string) {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/moved" {
-			if code == http.StatusOK {
-				w.Header()["Date"] = nil
-			}
-			w.Header().Set("Location", "/moved")
-			w.WriteHeader(code)
-		}
-		_, _ = w.Write([]byte(text))
-	}))
-	t.Cleanup(server.Close)
-	cluster := k8sassigner.Cluster{Client: server.Client(), URL: server.URL, Namespace: "ids"}
-	return k8sassigner.LeaseStore(cluster, namespace, k8sassigner.Config{}), "Kubernetes at " + server.URL + ", namespace ids: "
-}
-
-// A server without Lease objects, and a cluster without the Kubernetes namespace, answer 404 as
-// well. The answer with status 200 has no date.
-func TestLeaseStoreTakesOnlyAMissingLeaseForNone(t *testing.T) {
-	for text, code := range map[string]int{
-		"404 page not found": http.StatusNotFound,
-		`{"kind":"Status","code":404,"reason":"NotFound","message":"the server could not find the requested resource","details":{}}`:             http.StatusNotFound,
-		`{"kind":"Status","code":404,"reason":"NotFound","message":"namespaces \"ids\" not found","details":{"name":"ids","kind":"namespaces"}}`: http.StatusNotFound,
-		`{"metadata":{"uid":"1"}}`: http.StatusOK,
-		`{"metadata":{"uid":"2"}}`: http.StatusMovedPermanently,
-	} {
-		s, about := answering(t, code, text)
-		stores.Fail(t, s, about)
-	}
-}
-
-// The texts were written by hand, in the form of the messages of kube-apiserver.
-func TestStatusNamesTheRemedyOfARefusal(t *testing.T) {
-	const grant = "grant the service account get, list, create and update"
-	for name, tt := range map[string]struct {
-		code int
-		text string
-		want string // "": no advice
-	}{
-		"expired token, deleted account": {401, `{"kind":"Status","status":"Failure","message":"Unauthorized","reason":"Unauthorized","code":401}`,
-			"401 Unauthorized: Unauthorized; the API server does not accept the token"},
-		"missing binding": {403, `{"kind":"Status","message":"leases.coordination.k8s.io \"uidring\" is forbidden: User \"system:serviceaccount:ids:default\" cannot get resource \"leases\" in API group \"coordination.k8s.io\" in the namespace \"ids\"","reason":"Forbidden","details":{"name":"uidring","group":"coordination.k8s.io","kind":"leases"},"code":403}`, grant},
-		"no token": {403, `{"kind":"Status","message":"leases.coordination.k8s.io \"uidring\" is forbidden: User \"system:anonymous\" cannot get resource \"leases\" in API group \"coordination.k8s.io\" in the namespace \"ids\"","reason":"Forbidden","code":403}`,
-			"the request had no token"},
-		"full quota": {403, `{"kind":"Status","message":"leases.coordination.k8s.io \"uidring-orders-7\" is forbidden: exceeded quota: objects, requested: count/leases.coordination.k8s.io=1, used: count/leases.coordination.k8s.io=9, limited: count/leases.coordination.k8s.io=9","reason":"Forbidden","code":403}`,
-			"raise the ResourceQuota"},
-		"namespace that ends": {403, `{"kind":"Status","message":"leases.coordination.k8s.io \"uidring\" is forbidden: unable to create new content in namespace ids because it is being terminated","reason":"Forbidden","details":{"name":"uidring","group":"coordination.k8s.io","kind":"leases","causes":[{"reason":"NamespaceTerminating","message":"namespace ids is being terminated","field":"metadata.namespace"}]},"code":403}`,
-			"the Kubernetes namespace is being deleted"},
-		"webhook": {403, `{"kind":"Status","message":"admission webhook \"policy.example.org\" denied the request: no","reason":"Forbidden","code":403}`, ""},
-		"proxy":   {403, `<html>go away</html>`, ""},
-		"busy":    {429, `{"kind":"Status","message":"too many requests, please try again later","reason":"TooManyRequests","code":429}`, ""},
-		"no etcd": {500, `{"kind":"Status","message":"etcdserver: request timed out","code":500}`, ""},
-	} {
-		s, _ := answering(t, tt.code, tt.text)
-		_, err := s.Status(t.Context())
-		if text := fmt.Sprint(err); !strings.Contains(text, tt.want) || strings.Contains(text, "; ") != (tt.want != "") || strings.Contains(text, grant) != (tt.want == grant) || storecall.Passes(err) != (tt.want == "" && tt.code != 403) {
-			t.Errorf("%s: %v; want %q, and that 429 and 500 pass", name, err, tt.want)
-		}
-	}
+// TestScripts runs testdata/answers.txt. A server gives each answer behind >, a status and a text,
+// and below it the script has the error of Status. The server redirects to a page that gives the
+// text with status 200, and its answer with that status has no date.
+func TestScripts(t *testing.T) {
+	scripts.Files(t, func(t *testing.T, text string) string {
+		var x testkit.Script
+		return x.Run(text, func(words testkit.Words) {
+			code := int(words.Number(0))
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/moved" {
+					if code == http.StatusOK {
+						w.Header()["Date"] = nil
+					}
+					w.Header().Set("Location", "/moved")
+					w.WriteHeader(code)
+				}
+				_, _ = w.Write([]byte(strings.Join(words[1:], " ")))
+			}))
+			defer server.Close()
+			s := k8sassigner.LeaseStore(k8sassigner.Cluster{Client: server.Client(), URL: server.URL, Namespace: "ids"}, namespace, k8sassigner.Config{})
+			stores.Fail(t, s, "Kubernetes at "+server.URL+", namespace ids: ")
+			_, err := s.Status(t.Context())
+			x.Print("  %s", strings.ReplaceAll(err.Error(), server.URL, "URL"))
+			x.Print("  passes: %v", storecall.Passes(err))
+		})
+	})
 }
 
 // The Role of the manifest is enough, and the token is read again after it was replaced.
@@ -156,9 +120,7 @@ func TestLeaseStoreNeedsTheRoleAndReadsTheTokenAgain(t *testing.T) {
 	s := k.store(t, namespace)
 	works := func() {
 		t.Helper()
-		if err := errors.Join(stores.EveryCall(t.Context(), t, s, time.Minute)...); err != nil {
-			t.Error(err)
-		}
+		testkit.Must(t, errors.Join(stores.EveryCall(t.Context(), t, s, time.Minute)...))
 	}
 	works()
 	k.allow(t, "hunter2-new")
@@ -246,9 +208,7 @@ func check(t *testing.T, files ...string) {
 // rules returns the rights that the Role in a manifest grants.
 func rules(t *testing.T, file string) string {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	testkit.Must(t, err)
-	_, rest, _ := strings.Cut(string(text), "\nrules:\n")
+	_, rest, _ := strings.Cut(testkit.ReadFile(t, file), "\nrules:\n")
 	granted, _, found := strings.Cut(rest, "---\n")
 	if !found {
 		t.Fatalf("%s has no rules", file)
