@@ -2,6 +2,7 @@ package natsassigner_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -17,6 +18,7 @@ import (
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/natsassigner"
 	"github.com/uidring/uidring/internal/test/faultconn"
+	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -196,40 +198,22 @@ authorization { users: [ { user: admin, password: "x" }, { user: ids, password: 
 	stores.RenewalTakes(t, s, 4, func() int64 { return int64(js.Conn().Stats().OutMsgs) }) // as documented
 }
 
-func TestStatusTellsTheFaultsOfABucket(t *testing.T) {
+// TestScripts runs testdata/faults.txt. Each line behind > has changes of the stream of a bucket on
+// one server, and below it the script has the status of the store.
+func TestScripts(t *testing.T) {
 	_, js := serve(t, 1)
-	for _, tt := range []struct {
-		want   string // "": durable
-		change func(*jetstream.StreamConfig)
-	}{
-		{"", func(*jetstream.StreamConfig) {}},
-		{"", func(c *jetstream.StreamConfig) { c.MaxMsgsPerSubject, c.MaxBytes = 64, 1<<20 }},
-		{"nats stream edit KV_b --no-allow-direct", func(c *jetstream.StreamConfig) { c.AllowDirect = true }},
-		{"storage is memory", func(c *jetstream.StreamConfig) { c.Storage = jetstream.MemoryStorage }},
-		{"persist_mode is async", func(c *jetstream.StreamConfig) { c.PersistMode = jetstream.AsyncPersistMode }},
-		{"max_age 1h0m0s deletes rows", func(c *jetstream.StreamConfig) { c.MaxAge = time.Hour }},
-		{"discard old", func(c *jetstream.StreamConfig) { c.Discard, c.MaxMsgs = jetstream.DiscardOld, 100 }},
-		{"discard old", func(c *jetstream.StreamConfig) { c.Discard, c.MaxBytes = jetstream.DiscardOld, 1<<20 }},
-		{"retention Interest", func(c *jetstream.StreamConfig) { c.Retention = jetstream.InterestPolicy }},
-		{"retention WorkQueue", func(c *jetstream.StreamConfig) { c.Retention = jetstream.WorkQueuePolicy }},
-		{"copy of another", func(c *jetstream.StreamConfig) { c.Sources = []*jetstream.StreamSource{{Name: "KV_" + bucket}} }},
-		{"copy of another", func(c *jetstream.StreamConfig) {
-			c.Mirror, c.Subjects, c.AllowRollup, c.Discard = &jetstream.StreamSource{Name: "KV_" + bucket}, nil, false, jetstream.DiscardOld
-		}},
-		{"no_ack", func(c *jetstream.StreamConfig) { c.NoAck = true }},
-	} {
-		cfg := natsassigner.StreamConfig("b", 1)
-		tt.change(&cfg)
-		if _, err := js.CreateStream(t.Context(), cfg); err != nil {
-			t.Errorf("create the stream with %s: %v", tt.want, err)
-			continue
-		}
-		got := stores.Status(t, natsassigner.LeaseStore(js, "b", "orders", durable))
-		if text := strings.Join(got.Faults, "; "); tt.want == "" && text != "" || !strings.Contains(text, tt.want) || len(got.Faults) > 1 || !got.Lossy {
-			t.Errorf("faults %q, lossy %v; want %q, lossy with one replica", got.Faults, got.Lossy, tt.want)
-		}
-		testkit.Must(t, js.DeleteStream(t.Context(), cfg.Name))
-	}
+	scripts.Files(t, func(t *testing.T, text string) string {
+		var x testkit.Script
+		return x.Run(text, func(changes testkit.Words) {
+			cfg := natsassigner.StreamConfig("b", 1)
+			testkit.Must(t, json.Unmarshal([]byte(strings.Join(changes, " ")), &cfg))
+			_, err := js.CreateStream(t.Context(), cfg)
+			testkit.Must(t, err)
+			got := stores.Status(t, natsassigner.LeaseStore(js, "b", "orders", durable))
+			x.Print("  lossy: %v, faults: %q", got.Lossy, got.Faults)
+			testkit.Must(t, js.DeleteStream(t.Context(), cfg.Name))
+		})
+	})
 }
 
 // A handle that was opened before must not read from a replica.
