@@ -51,17 +51,6 @@ func TestFaultsOfLeases(t *testing.T) {
 	})
 }
 
-// A user without the right to see replication gets a warning on MySQL, which has that right.
-func unseenReplication(t *testing.T, f flavor, b storetest.Database) {
-	admin, dsn := b.Applied(t)
-	storetest.Exec(t, admin, "CREATE USER blind@'127.0.0.1' IDENTIFIED BY 'hunter2'",
-		"GRANT SELECT, INSERT, UPDATE ON WORKER_LEASE TO blind@'127.0.0.1'")
-	_, texts := firstLooks(t, openMySQL(t, as("blind:hunter2", dsn)))
-	if strings.Contains(strings.Join(texts, ""), "replication_applier_status") != (f.name == "MySQL") {
-		t.Errorf("log %q without the right to see replication, want the right on MySQL", texts)
-	}
-}
-
 // firstLooks returns the identity and the warnings of a process whose first looks at the server are
 // several at once. It checks that none fails, and that there is one warning at most.
 func firstLooks(t *testing.T, db *sqlx.DB) (identity string, texts []string) {
