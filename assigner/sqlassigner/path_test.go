@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"net"
-	"os"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -72,16 +71,13 @@ func TestPathOfARenewal(t *testing.T) {
 		for name := range files.Range {
 			names = append(names, name.(string))
 		}
-		picture, err := os.ReadFile("../../docs/pictures/way.dot")
-		testkit.Must(t, err)
+		picture := testkit.ReadFile(t, "../../docs/pictures/way.dot")
 		packages, all := make(map[string]bool), 0
 		for _, name := range names {
-			text, err := os.ReadFile(filepath.Join(root, name))
-			testkit.Must(t, err)
-			lines := bytes.Count(text, []byte("\n"))
+			lines := strings.Count(testkit.ReadFile(t, filepath.Join(root, name)), "\n")
 			t.Logf("%4d %s", lines, name)
 			packages[path.Dir(name)], all = true, all+lines
-			if !bytes.Contains(picture, []byte(`"`+name+`\n`)) {
+			if !strings.Contains(picture, `"`+name+`\n`) {
 				t.Errorf("the picture of DESIGN.md lacks %s", name)
 			}
 		}
