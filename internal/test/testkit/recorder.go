@@ -4,44 +4,29 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
-	"time"
 )
 
 // A Recorder records events in order. The zero Recorder is ready to use. Any number of goroutines
 // may use it at once.
 type Recorder struct {
-	// Since, unless zero, makes each line begin with the time elapsed since then.
-	Since time.Time
-	// First, unless nil, is closed at the first line.
-	First chan struct{}
-
-	once  sync.Once
 	mu    sync.Mutex
 	lines []string
 }
 
 // Note records an event.
 func (r *Recorder) Note(format string, args ...any) {
-	line := fmt.Sprintf(format, args...)
-	if !r.Since.IsZero() {
-		line = fmt.Sprintf("%v %s", time.Since(r.Since), line)
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lines = append(r.lines, line)
-	if r.First != nil {
-		r.once.Do(func() { close(r.First) })
-	}
+	r.lines = append(r.lines, fmt.Sprintf(format, args...))
 }
 
 // Read returns the lines since the last Read.
 func (r *Recorder) Read() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	lines := slices.Clone(r.lines)
+	lines := r.lines
 	r.lines = nil
 	return lines
 }
