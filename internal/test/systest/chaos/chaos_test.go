@@ -51,9 +51,7 @@ func TestChaos(t *testing.T) {
 		r := newRun(t, server, *flush)
 		r.chaos(*lasts, *seed)
 		t.Log(r.judge)
-		if err := r.judge.verdict(inflicted...); err != nil {
-			t.Error(err)
-		}
+		testkit.Must(t, r.judge.verdict(inflicted...))
 	})
 }
 
@@ -92,9 +90,7 @@ func TestHostsWithTheSameAddressSuffix(t *testing.T) {
 	first.end(t) // releases the worker ID
 	r.untilMoreIDs()
 	second.end(t)
-	if err := r.judge.verdict(); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(t, r.judge.verdict())
 }
 
 // A generator that asks the clock alone would repeat an hour of IDs.
@@ -106,9 +102,7 @@ func TestRestartsWithAClockAnHourBack(t *testing.T) {
 		r.untilMoreIDs()
 		holder.kill()
 	}
-	if err := r.judge.verdict(); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(t, r.judge.verdict())
 }
 
 // A run that cannot fail shows nothing.
@@ -157,9 +151,7 @@ func TestDays(t *testing.T) {
 				if n := d.judge.of(inTake + cached.ErrLeaseExhausted.Error()); n > 0 {
 					t.Errorf("%d calls of Next have failed", n)
 				}
-				if err := d.judge.verdict(differentIDs); err != nil {
-					t.Error(err)
-				}
+				testkit.Must(t, d.judge.verdict(differentIDs))
 			})
 		}
 	})
