@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A link is a store over a wire, with a handle beside it.
@@ -229,7 +230,7 @@ func (n namespace) raiseDuringKills(t *testing.T, s leasestore.Store, row leases
 	}
 	n.wantUnreachable(t, err)
 	found, err := s.Load(ctx, row.WorkerID)
-	for err != nil && pause(ctx, 20*time.Millisecond) {
+	for err != nil && testkit.Pause(ctx, 20*time.Millisecond) {
 		found, err = s.Load(ctx, row.WorkerID)
 	}
 	if err != nil || !found.Same(row) && !found.Same(next) {

@@ -115,7 +115,7 @@ func outageBridged(t *testing.T, n namespace) {
 		g, err := cached.New(cached.Config{Assigner: starts, StartTimeout: testkit.Patience})
 		testkit.Close(t, g, err)
 	})
-	pause(t.Context(), 4*time.Second) // clients wait for an answer for less
+	testkit.Pause(t.Context(), 4*time.Second) // clients wait for an answer for less
 	up()
 	insist(t, "Renew", raise)
 	start.Wait()

@@ -295,21 +295,9 @@ func settle(ctx context.Context, a assigner.Assigner, d assigner.Domain) (assign
 		if !ok || !errors.Is(err, assigner.ErrQuarantined) {
 			return l, err
 		}
-		if !pause(ctx, held.RetryAfter()) {
+		if !testkit.Pause(ctx, held.RetryAfter()) {
 			return nil, errors.Join(err, ctx.Err())
 		}
-	}
-}
-
-// pause waits for a time and reports true, or false when ctx ends first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
 	}
 }
 

@@ -138,7 +138,7 @@ func (w *Wire) cut(t *testing.T, before bool, marker string, seen func() bool) *
 		ctx, cancel := context.WithTimeout(t.Context(), testkit.Patience)
 		defer cancel()
 		for !seen() {
-			if !pause(ctx, 5*time.Millisecond) {
+			if !testkit.Pause(ctx, 5*time.Millisecond) {
 				t.Errorf("the server does not show the effect of the call with %q", marker)
 				return
 			}

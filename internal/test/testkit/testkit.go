@@ -3,6 +3,7 @@
 package testkit
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -103,6 +104,18 @@ func Waits(f func()) (waits bool, wait func()) {
 	})
 	Yield()
 	return !returned.Load(), wg.Wait
+}
+
+// Pause waits for a time and reports true, or false when ctx ends first.
+func Pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
 }
 
 // Patience is how long anything may take that the machine alone decides about.

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A day is ordinary: processes start, end and crash. The server is killed at times, but not while a
@@ -89,7 +91,7 @@ func (d *day) deployments(lasts time.Duration) {
 				if old.profile.Kind != "fenced" {
 					d.end(old)
 				}
-				pause(d.t.Context(), between(d.random, 0, time.Second))
+				testkit.Pause(d.t.Context(), between(d.random, 0, time.Second))
 			}
 		}
 	}
@@ -107,9 +109,9 @@ func (d *day) crashLoops(lasts time.Duration) {
 		for i := range crashes + 1 {
 			c := d.begin(d.profile, i)
 			if i == 0 {
-				pause(d.t.Context(), d.profile.Window/2)
+				testkit.Pause(d.t.Context(), d.profile.Window/2)
 			}
-			pause(d.t.Context(), between(d.random, time.Second, 3*time.Second))
+			testkit.Pause(d.t.Context(), between(d.random, time.Second, 3*time.Second))
 			if i == crashes {
 				d.end(c)
 			} else {

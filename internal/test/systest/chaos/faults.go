@@ -12,6 +12,7 @@ import (
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/faultconn"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A fault is named as the judge counts it. It ends soon after ctx, and leaves all in order.
@@ -27,7 +28,7 @@ func inject(ctx context.Context, r *run, random *rand.Rand, least, most time.Dur
 	for _, f := range faults {
 		script = append(script, slices.Repeat([]fault{f}, f.weight)...)
 	}
-	for pause(ctx, between(random, least, most)) {
+	for testkit.Pause(ctx, between(random, least, most)) {
 		f := script[random.IntN(len(script))]
 		r.judge.count(f.name)
 		if err := f.inject(ctx); err != nil {
@@ -100,7 +101,7 @@ func (s *slot) crashLoop(ctx context.Context) error {
 		s.judge.count(killed)
 		s.child.kill()
 		s.start()
-		if !pause(ctx, between(s.random, time.Second, 3*time.Second)) {
+		if !testkit.Pause(ctx, between(s.random, time.Second, 3*time.Second)) {
 			break
 		}
 	}
@@ -121,7 +122,7 @@ func deploy(ctx context.Context, slots []*slot) error {
 			old.end(s.t)
 		}
 		s.start()
-		pause(ctx, between(s.random, 0, time.Second))
+		testkit.Pause(ctx, between(s.random, 0, time.Second))
 		old.end(s.t)
 		s.judge.count(ended)
 	}
@@ -136,7 +137,7 @@ func deploy(ctx context.Context, slots []*slot) error {
 // stop stops the holder until its lease has expired. It goes on as if nothing had happened.
 func (s *slot) stop(ctx context.Context) error {
 	_ = s.child.Pause()
-	pause(ctx, 2*s.child.profile.Window+between(s.random, 500*time.Millisecond, 4*time.Second))
+	testkit.Pause(ctx, 2*s.child.profile.Window+between(s.random, 500*time.Millisecond, 4*time.Second))
 	_ = s.child.Continue()
 	return nil
 }
@@ -146,11 +147,11 @@ func (s *slot) stop(ctx context.Context) error {
 func (s *slot) replace(ctx context.Context) error {
 	old := s.child
 	_ = old.Pause()
-	pause(ctx, between(s.random, 0, 2*time.Second))
+	testkit.Pause(ctx, between(s.random, 0, 2*time.Second))
 	s.start()
-	pause(ctx, between(s.random, time.Second, 10*time.Second))
+	testkit.Pause(ctx, between(s.random, time.Second, 10*time.Second))
 	_ = old.Continue()
-	pause(ctx, between(s.random, time.Second, 3*time.Second))
+	testkit.Pause(ctx, between(s.random, time.Second, 3*time.Second))
 	old.kill()
 	return nil
 }
@@ -165,7 +166,7 @@ func (s *slot) wrongClock(ctx context.Context) error {
 		off = -off
 	}
 	s.child.command(off.String() + again)
-	pause(ctx, between(s.random, time.Second, 8*time.Second))
+	testkit.Pause(ctx, between(s.random, time.Second, 8*time.Second))
 	s.child.command([]string{"0s", "0s" + again}[s.random.IntN(2)])
 	return nil
 }
@@ -182,7 +183,7 @@ func (r *run) networkFaults(link *faultconn.Proxy, random *rand.Rand) []fault {
 				{Most: 1 + random.IntN(1500)},
 				{Mute: true},
 			}[random.IntN(3)])
-			pause(ctx, lasts())
+			testkit.Pause(ctx, lasts())
 			if random.IntN(2) == 0 {
 				r.network.RLock() // waits while all links are down
 				defer r.network.RUnlock()
@@ -193,7 +194,7 @@ func (r *run) networkFaults(link *faultconn.Proxy, random *rand.Rand) []fault {
 		}},
 		{badNetwork, 2, func(ctx context.Context) error {
 			up := link.Down()
-			pause(ctx, lasts())
+			testkit.Pause(ctx, lasts())
 			r.network.RLock() // waits while all links are down
 			defer r.network.RUnlock()
 			up()
@@ -207,7 +208,7 @@ func (r *run) serverFaults(random *rand.Rand) []fault {
 	kill := func(ctx context.Context) error {
 		r.server.Kill9()
 		if random.IntN(3) == 0 { // for longer than a window at times
-			pause(ctx, between(random, 2*time.Second, 8*time.Second))
+			testkit.Pause(ctx, between(random, 2*time.Second, 8*time.Second))
 		}
 		r.server.Restart()
 		return nil
@@ -219,11 +220,11 @@ func (r *run) serverFaults(random *rand.Rand) []fault {
 			if err != nil {
 				return err
 			}
-			if pause(ctx, between(random, 500*time.Millisecond, 3*time.Second)) {
+			if testkit.Pause(ctx, between(random, 500*time.Millisecond, 3*time.Second)) {
 				r.judge.count(deadServer)
 				err = kill(ctx)
 			}
-			pause(ctx, between(random, 500*time.Millisecond, 3*time.Second))
+			testkit.Pause(ctx, between(random, 500*time.Millisecond, 3*time.Second))
 			return errors.Join(err, r.restore())
 		}},
 	}
@@ -260,7 +261,7 @@ func (r *run) restore() error {
 	defer cancel()
 	for { // a busy server may not answer in time; Recover then goes on where it stopped
 		err := leasestore.Recover(ctx, r.store, leasestore.Recovery{Lead: recoveryLead})
-		if err == nil || !pause(ctx, time.Second) {
+		if err == nil || !testkit.Pause(ctx, time.Second) {
 			return err
 		}
 	}
@@ -279,6 +280,6 @@ func (r *run) quiet(ctx context.Context) error {
 		if err != nil || others == 0 {
 			return err
 		}
-		pause(ctx, 10*time.Millisecond)
+		testkit.Pause(ctx, 10*time.Millisecond)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/test/process"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // The test passes the profile in the environment, and commands as lines on standard input: how far
@@ -171,7 +172,7 @@ func (h *holder) run() error {
 			if ctx.Err() == nil {
 				failed++
 				h.failed(inNew, err)
-				pause(ctx, 200*time.Millisecond+rand.N(500*time.Millisecond))
+				testkit.Pause(ctx, 200*time.Millisecond+rand.N(500*time.Millisecond))
 			}
 			continue
 		}
@@ -247,7 +248,7 @@ func (h *holder) draw(ctx context.Context, g *cached.Generator, start *first) er
 		}
 		if errTake != nil && ctx.Err() == nil {
 			h.failed(inTake, errTake)
-			pause(ctx, 100*time.Millisecond)
+			testkit.Pause(ctx, 100*time.Millisecond)
 		}
 		select {
 		case <-ctx.Done():
@@ -269,16 +270,4 @@ func (h *holder) tell(m message) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.out.Encode(m)
-}
-
-// pause waits, unless ctx ends, and reports whether it has not.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
