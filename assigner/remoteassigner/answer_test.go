@@ -17,7 +17,9 @@ import (
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/remoteassigner"
+	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/stores"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
 
@@ -162,44 +164,26 @@ func TestNewHandlerOffersAStoreWithOneNamespace(t *testing.T) {
 	}
 }
 
-func TestNewHandlerRefusesOtherRequests(t *testing.T) {
+// TestScripts runs testdata/requests.txt. A line behind > has the method, the path, the type and the
+// body of a request to a handler, and below it the script has the status of the answer. In a request,
+// … stands for a megabyte of spaces, and the type - for none.
+func TestScripts(t *testing.T) {
 	handler := serveFile(t)
-	const json = "application/json"
-	for _, tt := range []struct {
-		method, path, kind, body string
-		status                   int
-	}{
-		{"POST", "/v1/leases/orders/status", json, "{}", 200},
-		{"POST", "/v1/leases/orders/load", "application/json; charset=utf-8", `{"workerID":7,"since":1}`, 200}, // of a later release
-		{"GET", "/v1/leases/orders/status", json, "", 405},
-		{"POST", "/v1/leases/orders/status", "text/plain", "{}", 415},
-		{"POST", "/v1/leases/orders/status", "", "{}", 415},
-		{"POST", "/v1/leases/orders/status", json, "", 400},
-		{"POST", "/v1/leases/orders/load", json, `{"workerID":9223372036854775808}`, 400},
-		{"POST", "/v1/leases/orders/load", json, `{"workerID":-1}`, 400},
-		{"POST", "/v1/leases/orders/expired", json, `{"n":-1}`, 400},
-		{"POST", "/v1/leases/orders/swap", json, `{"old":{},"next":{"workerID":-1}}`, 400},
-		{"POST", "/v1/leases/orders/swap", json, `{"old":{},"next":{"token":"` + strings.Repeat("a", 65) + `"}}`, 400},
-		{"POST", "/v1/leases/orders/swap", json, `{"old":{},"next":{"holder":"` + strings.Repeat("ä", 256) + `"}}`, 400},
-		{"POST", "/v1/leases/orders/create-free", json, `{"rows":[{},{"workerID":-1}]}`, 400},
-		{"POST", "/v1/leases/orders/load", json, `{"workerID":7}{}`, 400},
-		{"POST", "/v1/leases/orders/swap", json, `{"old":{}}`, 400},
-		{"POST", "/v1/leases/orders/swap-meta", json, `{"nextMeta":{}}`, 400},
-		{"POST", "/v1/leases/orders/swap", json, `{"old":{` + strings.Repeat(" ", 1<<20) + `}}`, 413},
-		{"POST", "/v1/leases/others/status", json, "{}", 404},
-		{"POST", "/v1/leases/orders/status/", json, "{}", 404},
-		{"POST", "/v1/leases//status", json, "{}", 404},
-		{"POST", "/", json, "{}", 404},
-	} {
-		r := httptest.NewRequestWithContext(t.Context(), tt.method, "http://host/", strings.NewReader(tt.body))
-		r.URL.Path = tt.path
-		r.Header.Set("Content-Type", tt.kind)
-		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, r)
-		if w.Code != tt.status || !strings.Contains(w.Header().Get("Content-Type"), "json") || w.Header().Get("Cache-Control") != "no-store" {
-			t.Errorf("%s %s %q: %d, headers %v, %s, want %d and no-store", tt.method, tt.path, tt.kind, w.Code, w.Header(), w.Body, tt.status)
-		}
-	}
+	scripts.Files(t, func(t *testing.T, text string) string {
+		var x testkit.Script
+		return x.Run(text, func(words testkit.Words) {
+			body := strings.ReplaceAll(strings.Join(words[3:], " "), "…", strings.Repeat(" ", 1<<20))
+			r := httptest.NewRequestWithContext(t.Context(), words[0], "http://host/", strings.NewReader(body))
+			r.URL.Path = words[1]
+			r.Header.Set("Content-Type", strings.TrimPrefix(words[2], "-"))
+			w := httptest.NewRecorder()
+			handler.ServeHTTP(w, r)
+			if !strings.Contains(w.Header().Get("Content-Type"), "json") || w.Header().Get("Cache-Control") != "no-store" {
+				t.Errorf("%q: headers %v, want JSON and no-store", words, w.Header())
+			}
+			x.Print("  %d", w.Code)
+		})
+	})
 }
 
 // A cache whose key is the URL alone answers a swap with the success of another process.
