@@ -82,21 +82,20 @@ func TestStoreCallsKnowAnOutage(t *testing.T) {
 		trace, began := c.Trace(), time.Now()
 		first, second := errors.New("first"), errors.New("second")
 		for i, step := range []struct {
-			event func()
+			event func(assigner.LeaseInfo)
+			err   error
 			want  outage
 		}{
-			{func() { trace.LeaseAssigned(assigner.LeaseInfo{}) }, outage{}},
-			{func() { trace.RenewFailed(assigner.LeaseInfo{Err: first}) }, outage{began.Add(time.Second), first}},
-			{func() { trace.RenewFailed(assigner.LeaseInfo{Err: second}) }, outage{began.Add(time.Second), second}},
-			{func() { trace.LeaseKept(assigner.LeaseInfo{}) }, outage{}},
-			{func() { trace.RenewFailed(assigner.LeaseInfo{Err: first}) }, outage{began.Add(4 * time.Second), first}},
-			{func() { trace.LeaseAssigned(assigner.LeaseInfo{}) }, outage{}},
-			{func() { trace.RenewFailed(assigner.LeaseInfo{Err: first}) }, outage{began.Add(6 * time.Second), first}},
-			{func() {
-				trace.RenewFailed(assigner.LeaseInfo{Err: fmt.Errorf("%w: for 3 min", assigner.ErrQuarantined)})
-			}, outage{}},
+			{trace.LeaseAssigned, nil, outage{}},
+			{trace.RenewFailed, first, outage{began.Add(time.Second), first}},
+			{trace.RenewFailed, second, outage{began.Add(time.Second), second}},
+			{trace.LeaseKept, nil, outage{}},
+			{trace.RenewFailed, first, outage{began.Add(4 * time.Second), first}},
+			{trace.LeaseAssigned, nil, outage{}},
+			{trace.RenewFailed, first, outage{began.Add(6 * time.Second), first}},
+			{trace.RenewFailed, fmt.Errorf("%w: for 3 min", assigner.ErrQuarantined), outage{}},
 		} {
-			step.event()
+			step.event(assigner.LeaseInfo{Err: step.err})
 			if got := c.outage(); !got.since.Equal(step.want.since) || got.err != step.want.err {
 				t.Errorf("step %d: %v, want %v", i, got, step.want)
 			}
