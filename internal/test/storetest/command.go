@@ -144,7 +144,7 @@ func (c command) test() (lines []string, err error) {
 		return nil, execute(ctx, c.db, strings.Split(c.text, "; ")...)
 	case "java":
 		if name == "tables" {
-			return nil, execute(ctx, c.db, javaTables...)
+			return nil, execute(ctx, c.db, JavaTables...)
 		}
 		return nil, execute(ctx, c.db, javaRow(name))
 	case "get":

@@ -30,8 +30,8 @@ func Child(open func(dsn string) (*sqlx.DB, error)) {
 	})
 }
 
-// javaTables create the tables of Leaf and TinyId with their columns.
-var javaTables = []string{
+// JavaTables create the tables of Leaf and TinyId with their columns.
+var JavaTables = []string{
 	"CREATE TABLE leaf_alloc (biz_tag varchar(128) NOT NULL DEFAULT '', max_id bigint NOT NULL DEFAULT 1, step int NOT NULL, " +
 		"description varchar(256) DEFAULT NULL, update_time timestamp NOT NULL DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (biz_tag))",
 	"CREATE TABLE tiny_id_info (id bigint NOT NULL, biz_type varchar(63) NOT NULL DEFAULT '', begin_id bigint NOT NULL DEFAULT 0, " +
@@ -46,7 +46,7 @@ func RunSegments(t *testing.T, b Database) {
 	db, dsn := b.Applied(t)
 	fixtures := map[string]segmenttest.Fixture{"ID_SEGMENT": {}}
 	if db.DriverName() == "mysql" {
-		Exec(t, db, javaTables...)
+		Exec(t, db, JavaTables...)
 		fixtures["leaf_alloc"] = segmenttest.Fixture{Create: func(t *testing.T, name string) {
 			db.MustExec("INSERT INTO leaf_alloc (biz_tag, step) VALUES (?, 2000)", name)
 		}}

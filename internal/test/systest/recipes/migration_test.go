@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -166,14 +167,9 @@ func (h host) fromSnowflake(t *testing.T) {
 // The counter of Leaf and of TinyId goes on where the Java servers have left it. The page in
 // English has the same program as the page in Chinese, without its frame.
 func (h host) fromLeafAndTinyID(t *testing.T) {
-	s := h.site(t, migrationPages[1],
-		"CREATE TABLE leaf_alloc (biz_tag varchar(128) NOT NULL DEFAULT '', max_id bigint NOT NULL DEFAULT 1, step int NOT NULL, PRIMARY KEY (biz_tag))",
-		"INSERT INTO leaf_alloc VALUES ('orders', 2000000001, 2000)",
-		"CREATE TABLE tiny_id_info (id bigint NOT NULL, biz_type varchar(63) NOT NULL DEFAULT '', begin_id bigint NOT NULL DEFAULT 0, "+
-			"max_id bigint NOT NULL DEFAULT 0, step int DEFAULT 0, delta int NOT NULL DEFAULT 1, remainder int NOT NULL DEFAULT 0, "+
-			"create_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00', update_time timestamp NOT NULL DEFAULT '2010-01-01 00:00:00', "+
-			"version bigint NOT NULL DEFAULT 0, PRIMARY KEY (id), UNIQUE (biz_type))",
-		"INSERT INTO tiny_id_info (id, biz_type, max_id, step) VALUES (1, 'orders', 2000000001, 2000)")
+	s := h.site(t, migrationPages[1], append(slices.Clone(storetest.JavaTables),
+		"INSERT INTO leaf_alloc (biz_tag, max_id, step) VALUES ('orders', 2000000001, 2000)",
+		"INSERT INTO tiny_id_info (id, biz_type, max_id, step) VALUES (1, 'orders', 2000000001, 2000)")...)
 	programs := goBlocks.FindAllStringSubmatch(s.page, -1)
 	program := programs[len(programs)-1][1]
 	for name, prints := range map[string]string{"LeafSource": "2000000001 <nil>\n", "TinyIDSource": "2000000002 <nil>\n"} {
@@ -183,8 +179,9 @@ func (h host) fromLeafAndTinyID(t *testing.T) {
 				t.Errorf("%s does not name %s", page, call)
 			}
 		}
-		if got := output(t, strings.Replace(program, "sqlassigner.LeafSource(db, sqlassigner.Config{})", call, 1)); got != prints {
-			t.Errorf("with %s it prints %q, want %q, the next ID of the counter", name, got, prints)
+		got, err := build(t.Context(), t, strings.Replace(program, "sqlassigner.LeafSource(db, sqlassigner.Config{})", call, 1)).Output()
+		if string(got) != prints || err != nil {
+			t.Errorf("with %s it prints %q, %v, want %q, the next ID of the counter", name, got, err, prints)
 		}
 	}
 	comments := regexp.MustCompile(`//.*`)

@@ -112,15 +112,6 @@ func build(ctx context.Context, t *testing.T, source string) *exec.Cmd {
 	return cmd
 }
 
-// output runs a program and returns its output.
-func output(t *testing.T, source string) string {
-	out, err := build(t.Context(), t, source).Output()
-	if err != nil {
-		t.Errorf("it prints %q, %v", out, err)
-	}
-	return string(out)
-}
-
 // The page shows the code of this package, and text for other frameworks.
 func TestRecipesAreOnThePage(t *testing.T) {
 	page := pageOf(t, "docs/RECIPES.md")
