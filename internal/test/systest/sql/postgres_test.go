@@ -24,7 +24,7 @@ import (
 // postgres is a backend whose databases lie on one server.
 func postgres(s *testserver.Server) storetest.Database {
 	b := storetest.OnServer(s, "postgres", open)
-	b.Kind, b.As = "postgres", asPostgres
+	b.Kind, b.As = "postgres", func(dsn, user string) string { return strings.Replace(dsn, "postgres@", user+"@", 1) }
 	b.Start = func(t *testing.T, args ...string) storetest.Database {
 		return postgres(testserver.PostgreSQL(t, args...))
 	}
@@ -35,9 +35,6 @@ func postgres(s *testserver.Server) storetest.Database {
 	b.Blocked, b.Inside = "SELECT COUNT(*) FROM pg_locks WHERE NOT granted", insidePostgres
 	return b
 }
-
-// asPostgres replaces the user in a URL.
-func asPostgres(dsn, user string) string { return strings.Replace(dsn, "postgres@", user+"@", 1) }
 
 // insidePostgres has pgx begin a transaction on each new connection, since pgx drops a connection
 // that comes back to the pool inside one. Other drivers do not.
@@ -57,7 +54,10 @@ func TestPostgreSQL(t *testing.T) {
 	t.Run("FaultsOfLeases", func(t *testing.T) { storetest.LeasesWithstandFaults(t, b) })
 	t.Run("Segments", func(t *testing.T) { storetest.RunSegments(t, b) })
 	t.Run("Nodes", func(t *testing.T) { storetest.Run(t, b) })
-	t.Run("FilesRunWithTheClient", func(t *testing.T) { postgresFilesRun(t, b) })
+	t.Run("FilesRunWithTheClient", func(t *testing.T) {
+		db, dsn := b.Empty(t)
+		filesRun(t, db, schema.PostgreSQL, "psql", "postgresql-client", "-X", "-v", "ON_ERROR_STOP=1", dsn)
+	})
 	t.Run("IDs", func(t *testing.T) { keepsIDs(t, b) })
 }
 
@@ -78,11 +78,6 @@ func TestLeasesOnPostgreSQL(t *testing.T) {
 
 func TestScriptsOnPostgreSQL(t *testing.T) {
 	storetest.RunScripts(t, postgres(testserver.PostgreSQL(t)))
-}
-
-func postgresFilesRun(t *testing.T, b storetest.Database) {
-	db, dsn := b.Empty(t)
-	filesRun(t, db, schema.PostgreSQL, "psql", "postgresql-client", "-X", "-v", "ON_ERROR_STOP=1", dsn)
 }
 
 func TestPQ(t *testing.T) {
