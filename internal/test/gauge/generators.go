@@ -111,14 +111,7 @@ func DefaultgenNext(g *defaultgen.Generator) Source {
 
 // NextContext returns a source that calls NextContext, and waits for the units of a layout.
 func NextContext(ctx context.Context, g *defaultgen.Generator) Source {
-	return Shared(func(n int) (last int64, err error) {
-		for range n {
-			if last, err = g.NextContext(ctx); err != nil {
-				return 0, err
-			}
-		}
-		return last, nil
-	}, g.Close)
+	return Shared(Each(func() (int64, error) { return g.NextContext(ctx) }), g.Close)
 }
 
 // A counter is a segment.Source in memory: the figures leave out the store.
