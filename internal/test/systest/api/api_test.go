@@ -47,9 +47,8 @@ func TestAPIIsTheGoldenOne(t *testing.T) {
 	if *update {
 		testkit.Must(t, os.WriteFile(golden, text.Bytes(), 0o644))
 	}
-	want, err := os.ReadFile(golden)
-	testkit.Must(t, err)
-	if difference := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(text.String(), "\n")); difference != "" {
+	want := testkit.ReadFile(t, golden)
+	if difference := cmp.Diff(strings.Split(want, "\n"), strings.Split(text.String(), "\n")); difference != "" {
 		t.Errorf("the exported API is not as in docs/API.txt:\n%sif the change is meant (docs/STABILITY.md), run: cd internal/test/systest && go test ./api -update", difference)
 	}
 }
