@@ -104,9 +104,7 @@ func TestLeaseStoreWorksOnACluster(t *testing.T) {
 	addrs := []string{servers[2].Addr()}
 	client := testkit.Close(t, redis.NewClusterClient(&redis.ClusterOptions{Addrs: addrs, Username: "ids", Password: "hunter2", ContextTimeoutEnabled: true}), nil)
 	s := redisassigner.LeaseStore(client, namespace, redisassigner.Config{})
-	if err := errors.Join(stores.EveryCall(t.Context(), t, s, time.Minute)...); err != nil {
-		t.Error(err)
-	}
+	testkit.Must(t, errors.Join(stores.EveryCall(t.Context(), t, s, time.Minute)...))
 	checkFaults(t, s, nil)
 }
 
