@@ -30,6 +30,5 @@ func ExampleLeaseStore() {
 		log.Fatal(err)
 	}
 	defer generator.Close()
-	id, err := generator.Next()
-	fmt.Println(id, err)
+	fmt.Println(generator.Next())
 }

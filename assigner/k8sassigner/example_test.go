@@ -25,6 +25,5 @@ func ExampleLeaseStore() {
 		log.Fatal(err)
 	}
 	defer generator.Close()
-	id, err := generator.Next()
-	fmt.Println(id, err)
+	fmt.Println(generator.Next())
 }

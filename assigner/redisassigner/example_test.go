@@ -35,6 +35,5 @@ func ExampleLeaseStore() {
 		log.Fatal(err) // with leasestore.ErrNotDurable unless appendonly is yes and appendfsync always
 	}
 	defer generator.Close()
-	id, err := generator.Next()
-	fmt.Println(id, err)
+	fmt.Println(generator.Next())
 }
