@@ -26,6 +26,7 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/client"
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
+	"github.com/uidring/uidring/internal/httpcall"
 	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/internal/test/process"
 	"github.com/uidring/uidring/internal/test/testkit"
@@ -265,20 +266,11 @@ func get(client *http.Client, url string) (int, string, error) { return getAs(cl
 
 // getAs is get with a token, if it is not "".
 func getAs(client *http.Client, token, url string) (int, string, error) {
-	request, err := http.NewRequest(http.MethodGet, url, nil)
+	answer, body, err := httpcall.Send(context.Background(), client, http.MethodGet, url, token, nil, 1<<20)
 	if err != nil {
 		return 0, "", err
 	}
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	answer, err := client.Do(request)
-	if err != nil {
-		return 0, "", err
-	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	return answer.StatusCode, string(body), err
+	return answer.StatusCode, string(body), nil
 }
 
 func dial(t *testing.T, address string) net.Conn {

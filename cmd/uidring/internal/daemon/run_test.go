@@ -286,9 +286,7 @@ func TestNoServerIsAheadOfMaxLead(t *testing.T) {
 		cfg, _ := testConfig(t)
 		cfg.Lease.Window, cfg.Generator.MaxAhead = c.window, c.ahead
 		s, err := New(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(t, err)
 		s.closeStore()
 		if got := s.cfg; got.Generator.MaxAhead != c.maxAhead || got.Lease.MaxLead != c.maxLead {
 			t.Errorf("window %v, max-ahead %v: MaxAhead %v, MaxLead %v; want %v, %v",
