@@ -164,9 +164,9 @@ func TestNewHandlerOffersAStoreWithOneNamespace(t *testing.T) {
 	}
 }
 
-// TestScripts runs testdata/requests.txt. A line behind > has the method, the path, the type and the
-// body of a request to a handler, and below it the script has the status of the answer. In a request,
-// … stands for a megabyte of spaces, and the type - for none.
+// TestScripts runs testdata/requests.txt. A line behind > has the method, the path, the type and
+// the body of a request to a handler, and below it the script has the status of the answer. In a
+// request, … stands for a megabyte of spaces, and the type - for none.
 func TestScripts(t *testing.T) {
 	handler := serveFile(t)
 	scripts.Files(t, func(t *testing.T, text string) string {
