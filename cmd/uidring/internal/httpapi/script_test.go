@@ -61,7 +61,7 @@ type script struct {
 	t *testing.T
 	s *Server
 
-	tokens  Tokens
+	tokens  atomic.Pointer[Tokens]
 	log     testkit.Recorder
 	restore func()
 	first   int64    // an ID that was drawn when the server was made
@@ -140,7 +140,8 @@ func (x *script) setTokens(pairs ...string) {
 	for pair := range slices.Chunk(pairs, 2) {
 		fmt.Fprintln(&file, strings.Join(pair, " "))
 	}
-	x.tokens = newTokens(x.t, file.String())
+	parsed := newTokens(x.t, file.String())
+	x.tokens.Store(&parsed)
 }
 
 // generator returns a generator by its name, or nil.
@@ -169,8 +170,8 @@ func (x *script) generator(name string) (g *cached.Generator) {
 }
 
 func (x *script) server(parts []string) {
-	x.tokens = Tokens{}
-	cfg := Config{Settings: Settings{Logger: x.log.TextLogger()}, Tokens: func() Tokens { return x.tokens }}
+	x.tokens.Store(new(Tokens))
+	cfg := Config{Settings: Settings{Logger: x.log.TextLogger()}, Tokens: func() Tokens { return *x.tokens.Load() }}
 	page := func(http.ResponseWriter, *http.Request) {}
 	for _, part := range parts {
 		switch part {
