@@ -47,7 +47,7 @@ func dialectOf(driverName string, logger *slog.Logger) (dialect, error) {
 	case "sqlite", "sqlite3":
 		return sqliteDialect(), nil
 	case "pgx", "postgres":
-		return postgresDialect(), nil
+		return postgresDialect(logger), nil
 	}
 	return dialect{}, fmt.Errorf("%w %q, allowed: mysql; sqlite, sqlite3; pgx, postgres; "+
 		"give a handle of another name one of these with sqlx.NewDb(db, name)", ErrUnknownDriver, driverName)

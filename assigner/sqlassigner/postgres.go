@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -14,7 +15,7 @@ import (
 	"github.com/uidring/uidring/schema"
 )
 
-func postgresDialect() dialect {
+func postgresDialect(logger *slog.Logger) dialect {
 	return dialect{
 		name:      "PostgreSQL",
 		client:    "uidring schema postgres %s | psql your_database",
@@ -35,7 +36,7 @@ func postgresDialect() dialect {
 			"{later}", "CURRENT_TIMESTAMP + CAST(? AS bigint) * INTERVAL '1 microsecond'",
 			"{expires}", "CAST(EXTRACT(EPOCH FROM EXPIRES_AT) * 1000000 AS bigint)"),
 		diagnose: diagnosePostgres,
-		look:     new(postgresServer).look,
+		look:     (&postgresServer{logger: logger}).look,
 		idle:     postgresIdle,
 	}
 }
@@ -125,7 +126,10 @@ func diagnosePostgres(err error) diagnosis {
 
 // A postgresServer holds a fact about the server of a store: the user may not call the functions of
 // its identity. Any number of goroutines may use it at once.
-type postgresServer struct{ anonymous atomic.Bool }
+type postgresServer struct {
+	anonymous atomic.Bool
+	logger    *slog.Logger
+}
 
 // postgresIdentity selects the system identifier, which initdb has set, and the timeline, which
 // changes with a point-in-time recovery and the promotion of a replica. It reads the timeline from
@@ -154,9 +158,8 @@ func (p *postgresServer) look(ctx context.Context, conn *session, group []table,
 		fields, values = append(fields, &kinds[i]), append(values, t.full)
 	}
 	err = conn.QueryRowxContext(ctx, conn.Rebind("SELECT "+strings.Join(columns, ", ")), values...).Scan(fields...)
-	state := sqlState(err)
 	switch {
-	case (state == "42501" || state == "42883") && p.anonymous.CompareAndSwap(false, true): // no right, no such function
+	case identity == postgresIdentity && p.leavesIdentity(ctx, conn, err):
 		conn.began = ""
 		return p.look(ctx, conn, group, status)
 	case err != nil:
@@ -179,6 +182,29 @@ func (p *postgresServer) look(ctx context.Context, conn *session, group []table,
 	}
 	status.Now = time.UnixMicro(clock).UTC()
 	return nil
+}
+
+// leavesIdentity reports whether a look has failed since the user may not call the functions of the
+// identity, or the server lacks them. Later looks do without. The server has the same error for a
+// file of its own that it cannot read, which it may read soon, so leavesIdentity asks for the right.
+func (p *postgresServer) leavesIdentity(ctx context.Context, conn *session, err error) bool {
+	switch sqlState(err) {
+	case "42883": // no such function
+		p.anonymous.Store(true)
+		return true
+	case "42501":
+		var allowed bool
+		const ask = "SELECT bool_and(has_function_privilege(f, 'EXECUTE')) FROM unnest(ARRAY['pg_control_system()', 'pg_walfile_name(pg_lsn)', 'pg_current_wal_lsn()']) f"
+		if conn.QueryRowxContext(ctx, ask).Scan(&allowed) != nil || allowed {
+			return false
+		}
+		if p.anonymous.CompareAndSwap(false, true) {
+			p.logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: cannot see when the server is replaced, as by a failover that loses commits",
+				slog.String("remedy", "GRANT EXECUTE ON FUNCTION pg_control_system() TO the user"), slog.Any("error", err))
+		}
+		return true
+	}
+	return false
 }
 
 // postgresKind describes a relkind and relpersistence. A view and a partitioned table have the
