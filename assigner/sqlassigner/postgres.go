@@ -186,7 +186,7 @@ func (p *postgresServer) look(ctx context.Context, conn *session, group []table,
 
 // leavesIdentity reports whether a look has failed since the user may not call the functions of the
 // identity, or the server lacks them. Later looks do without. The server has the same error for a
-// file of its own that it cannot read, which it may read soon, so leavesIdentity asks for the right.
+// file of its own that it cannot read for a moment, so leavesIdentity asks for the right.
 func (p *postgresServer) leavesIdentity(ctx context.Context, conn *session, err error) bool {
 	switch sqlState(err) {
 	case "42883": // no such function
