@@ -54,15 +54,15 @@ func (l *lease) Renew(ctx context.Context, u Use) (Grant, error) {
 		return l.grant, err
 	}
 	pace := v.fences.follow(l.pace, u.Used, at)
-	next := l.row
+	next, bound := l.row, int64(0)
 	if v.status.Identity != l.server { // a row that matches has lost no commit
-		if next.Identity, err = l.recognise(ctx, v); err != nil {
+		if next.Identity, bound, err = l.recognise(ctx, v); err != nil {
 			return l.grant, err
 		}
 	}
 	next.Oldest, next.Former = l.elders.renew(l.row, v.passed, u.Oldest, began.mono)
 	next.Fence = v.fences.forRenewal(v.from(l.fence), l.row.Fence, u.Used, u.Want, pace)
-	if err := l.raise(ctx, next); err != nil {
+	if err := l.raise(ctx, next, bound); err != nil {
 		return l.grant, err
 	}
 	if v, err = l.lookHeld(ctx, held); err != nil { // the server may have moved, or time have passed
@@ -114,8 +114,9 @@ func (l *lease) lookHeld(ctx context.Context, held int64) (view, error) {
 
 // raise swaps the row for next. It swaps again if an earlier swap has taken effect late, also when
 // that has set the same fence: the row then expires earlier than the lease would count on. A row
-// with that fence after a refused swap is of a copy of this process.
-func (l *lease) raise(ctx context.Context, next leasestore.Row) error {
+// with that fence after a refused swap is of a copy of this process. bound is the bound of another
+// server than at the last renewal, else 0.
+func (l *lease) raise(ctx context.Context, next leasestore.Row, bound int64) error {
 	for {
 		next.Fence = max(next.Fence, l.row.Fence) //mutate:swap tried is empty once the fence of the row has changed
 		first := !slices.Contains(l.tried, next.Fence)
@@ -131,11 +132,22 @@ func (l *lease) raise(ctx context.Context, next leasestore.Row) error {
 			l.prove(next)
 			return nil
 		}
+		if bound > 0 && l.forgotten(found) && found.Identity != next.Identity {
+			l.grant.Last = min(l.grant.Last, bound)
+			return fmt.Errorf("%w: row %d: the server was %q, and the present one has lost the last claim or renewal of this process, as a failover "+
+				"may; it takes another worker ID", ErrWorkerRowLost, l.row.WorkerID, l.server)
+		}
 		if err := l.check(found); err != nil {
 			return err
 		}
 		l.prove(found)
 	}
+}
+
+// forgotten reports whether a row is as it was before the last claim or renewal of this lease. If
+// its term is of an earlier server, the next holder begins above the bound of the present one.
+func (l *lease) forgotten(found leasestore.Row) bool {
+	return found.Version < l.row.Version || found.Version == l.row.Version && found.Token == l.row.Token && found.Fence < l.row.Fence
 }
 
 // load returns a func that reads the row.

@@ -53,20 +53,19 @@ func term(m leasestore.Meta) string {
 	return fmt.Sprintf("%s above %d", m.Identity, m.Quarantine)
 }
 
-// recognise returns the term for a renewal on another server than the last one. Each row with the
-// term of a server is written after the bound, so a failover that loses the bound loses the row's
-// change, too.
-func (l *lease) recognise(ctx context.Context, v view) (string, error) {
+// recognise returns the term and the bound for a renewal on another server than the last one. Each
+// row with the term of a server is written after the bound, so a failover that loses the bound
+// loses the row's change, too.
+func (l *lease) recognise(ctx context.Context, v view) (ofServer string, bound int64, err error) {
 	c := &claim{leaser: l.leaser, terms: l.terms, ctx: ctx, view: v}
-	var err error
 	if c.meta, err = l.leaser.store.LoadMeta(ctx); err != nil && !errors.Is(err, leasestore.ErrOverlap) {
-		return "", fmt.Errorf("assigner: read the meta row: %w", err)
+		return "", 0, fmt.Errorf("assigner: read the meta row: %w", err)
 	}
 	if c.meta.Version == 0 { // the row is gone, too
-		return "", nil
+		return "", 0, nil
 	}
 	err = c.recognise()
-	return term(c.meta), err
+	return term(c.meta), c.meta.Quarantine, err
 }
 
 // found returns the fence above which a claim of a row begins. Of a new worker ID it is the zero
