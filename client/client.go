@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/internal/generator"
+	"github.com/uidring/uidring/internal/httpcall"
 )
 
 // A Client issues IDs that it fetches from servers. Any number of goroutines may use it.
@@ -47,7 +48,7 @@ func New(cfg Config) (*Client, error) {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	transport := cfg.Transport
 	if transport == nil {
-		transport = newTransport()
+		transport = httpcall.NewTransport(nil)
 	}
 	c.http = &http.Client{
 		Transport: transport,

@@ -31,8 +31,8 @@ type Config struct {
 	// ones are dropped. A server sets a bound, by default 1 min, that holds if it is shorter. Zero:
 	// 1 min.
 	MaxAge time.Duration
-	// Transport sends the requests; nil: a transport of its own like http.DefaultTransport, for
-	// HTTP/1.1.
+	// Transport sends the requests; nil: a transport of its own for HTTP/1.1, with the proxy of the
+	// environment and the certificate authorities of the system.
 	Transport http.RoundTripper
 }
 
@@ -64,12 +64,3 @@ func (cfg Config) resolve() (Config, error) {
 const largestBatch = 100_000
 
 var segmentName = regexp.MustCompile(`^[0-9A-Za-z._-]{1,64}$`)
-
-// newTransport returns a transport for HTTP/1.1: a request that times out then closes its
-// connection, while HTTP/2 would use a dead connection again.
-func newTransport() *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.Protocols = new(http.Protocols)
-	t.Protocols.SetHTTP1(true)
-	return t
-}

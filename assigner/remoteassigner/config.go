@@ -3,10 +3,8 @@ package remoteassigner
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/httpcall"
@@ -27,23 +25,6 @@ type Config struct {
 	// after an error, see the package comment. Nil: a client with HTTP/1.1, a limit of 30 s for a
 	// call, the proxy of the environment and the certificate authorities of the system.
 	Client *http.Client
-}
-
-// newClient returns the default client. Its connections are HTTP/1.1: the end of a call's context
-// closes its connection, so that no later call waits on a dead one.
-func newClient() *http.Client {
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	return &http.Client{
-		Timeout: 30 * time.Second,
-		Transport: &http.Transport{
-			Proxy:               http.ProxyFromEnvironment,
-			DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-			Protocols:           protocols,
-			TLSHandshakeTimeout: 10 * time.Second,
-			IdleConnTimeout:     90 * time.Second, // below the 2 min of uidring serve
-		},
-	}
 }
 
 // check returns all mistakes in the arguments of LeaseStore.

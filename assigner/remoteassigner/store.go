@@ -30,7 +30,7 @@ import (
 func LeaseStore(urls []string, namespace string, cfg Config) leasestore.Store {
 	client := cfg.Client
 	if client == nil {
-		client = newClient()
+		client = &http.Client{Timeout: 30 * time.Second, Transport: httpcall.NewTransport(nil)}
 	}
 	return &store{urls: slices.Clone(urls), token: cfg.Token, client: client, namespace: namespace, err: check(urls, namespace, cfg.Token)}
 }

@@ -4,13 +4,16 @@ package httpcall
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 )
 
 // CheckURL returns an error unless the address of a server may be followed by a path.
@@ -33,6 +36,22 @@ func Redact(text string) string {
 		u.User = url.User("xxxxx")
 	}
 	return u.String()
+}
+
+// NewTransport returns a transport for HTTP/1.1: a request that times out then closes its
+// connection, while HTTP/2 would use a dead connection again. A nil config has the certificate
+// authorities of the system. A program may replace http.DefaultTransport by any type.
+func NewTransport(config *tls.Config) *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
+		Protocols:           protocols,
+		TLSClientConfig:     config,
+		TLSHandshakeTimeout: 10 * time.Second,
+		IdleConnTimeout:     90 * time.Second, // below the 2 min of uidring serve
+	}
 }
 
 // Send sends a request with a body in JSON, or without a body if that is nil, and reads the answer.

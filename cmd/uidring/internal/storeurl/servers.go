@@ -34,6 +34,7 @@ import (
 	"github.com/uidring/uidring/assigner/redisassigner"
 	"github.com/uidring/uidring/assigner/remoteassigner"
 	"github.com/uidring/uidring/assigner/zkassigner"
+	"github.com/uidring/uidring/internal/httpcall"
 	"github.com/uidring/uidring/schema"
 	"github.com/uidring/uidring/segment"
 )
@@ -333,11 +334,7 @@ func openRemote(s *Store, u *url.URL, namespace string, config *tls.Config) erro
 		urls = append(urls, (&url.URL{Scheme: u.Scheme, Host: host, Path: strings.TrimSuffix(u.Path, "/")}).String())
 	}
 	if config != nil {
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.TLSClientConfig = config
-		transport.Protocols = new(http.Protocols) // as in the client of remoteassigner
-		transport.Protocols.SetHTTP1(true)
-		cfg.Client = &http.Client{Transport: transport, Timeout: 30 * time.Second}
+		cfg.Client = &http.Client{Transport: httpcall.NewTransport(config), Timeout: 30 * time.Second}
 	}
 	s.Store = remoteassigner.LeaseStore(urls, namespace, cfg)
 	return nil
