@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -61,7 +60,7 @@ func New(cfg Config) (*Client, error) {
 		path = "/v1/segments/" + cfg.Segment
 	}
 	for _, i := range rand.Perm(len(cfg.Servers)) { // so that not all clients begin with the same server
-		name := strings.TrimRight(cfg.Servers[i], "/")
+		name := base(cfg.Servers[i])
 		c.servers = append(c.servers, &server{name: name, url: name + path + "?form=ranges&n=" + strconv.Itoa(cfg.Batch)})
 	}
 	c.group.Go(c.prefetch)
@@ -70,8 +69,8 @@ func New(cfg Config) (*Client, error) {
 
 // Next returns an ID from memory. It never waits.
 //
-// Errors: ErrEmpty if no ID is in memory, as at the start; a *ProblemError if all servers reject
-// the request; ErrClosed.
+// Errors: ErrEmpty if no ID is in memory, as at the start and after MaxAge without calls, when
+// NextContext waits; a *ProblemError if all servers reject the request; ErrClosed.
 func (c *Client) Next() (int64, error) {
 	id, _, err := c.take(1)
 	return id, err

@@ -25,6 +25,7 @@ type network struct {
 	next   int64
 	answer answers                // absent: well
 	asked  map[string][]time.Time // by host
+	log    testkit.Recorder
 }
 
 func (n *network) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -94,6 +95,7 @@ func (n *network) client(t *testing.T, servers string, cfg client.Config) *clien
 		cfg.Servers = append(cfg.Servers, "http://"+string(host))
 	}
 	cfg.Batch, cfg.Transport = 100, n
+	cfg.Logger = n.log.TextLogger()
 	c, err := client.New(cfg)
 	return testkit.Close(t, c, err)
 }
@@ -200,6 +202,9 @@ func TestPausesWithoutAWellServer(t *testing.T) {
 				t.Errorf("pause %d: %v, want at most 1 s", i+1, gap)
 			}
 		}
+		if text := new(client.UnavailableError).Error(); !strings.Contains(text, "in time") {
+			t.Error(text)
+		}
 		n.set("b", nil)
 		began := time.Now()
 		if _, err := c.NextContext(t.Context()); err != nil || time.Since(began) > time.Second {
@@ -278,8 +283,9 @@ func TestConfigMistakes(t *testing.T) {
 		want []string
 	}{
 		{client.Config{}, []string{"Servers is empty"}},
-		{client.Config{Servers: []string{"http://a", "localhost:8080", "http://u:secret@a", "http://a?x=1", "ftp://a"}, Batch: 100_001, RequestTimeout: -1, MaxAge: -1, Token: "secret\n", Segment: "a/b"},
-			[]string{"Servers[1]", "Servers[2]", "Servers[3]", "Servers[4]", "Token has white space", `Segment "a/b"`, "Batch 100001, allowed: 0 (1,000) to 100000", "RequestTimeout -1ns", "MaxAge -1ns"}},
+		{client.Config{Servers: []string{"http://a"}, Segment: ".."}, []string{`Segment ".."`}},
+		{client.Config{Servers: []string{"http://a", "localhost:8080", "http://u:secret@a", "http://a?x=1", "ftp://a", "http://a/"}, Batch: 100_001, RequestTimeout: -1, MaxAge: -1, Token: "secret\n", Segment: "a/b"},
+			[]string{"Servers[1]", "Servers[2]", "Servers[3]", "Servers[4]", "Servers[5] is a URL before it again, allowed: each URL once", "Token has white space", `Segment "a/b"`, "Batch 100001, allowed: 0 (1,000) to 100000", "RequestTimeout -1ns", "MaxAge -1ns"}},
 	} {
 		_, err := client.New(row.cfg)
 		if !errors.Is(err, client.ErrInvalidConfig) || !errors.Is(row.cfg.Validate(), client.ErrInvalidConfig) {

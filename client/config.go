@@ -3,8 +3,10 @@ package client
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +36,9 @@ type Config struct {
 	// Transport sends the requests; nil: a transport of its own for HTTP/1.1, with the proxy of the
 	// environment and the certificate authorities of the system.
 	Transport http.RoundTripper
+	// Logger gets a record at WARN when a server begins to fail, and one at INFO when it answers
+	// again; nil: slog.Default(). slog.New(slog.DiscardHandler) silences it.
+	Logger *slog.Logger
 }
 
 // Validate checks a Config as [New] does. It reports all mistakes together, each as a
@@ -49,17 +54,22 @@ func (cfg Config) resolve() (Config, error) {
 	c.Check(len(cfg.Servers) > 0, "Servers", "is empty", "one URL or more")
 	for i, server := range cfg.Servers { // a URL may have a password, and is not printed
 		c.Check(httpcall.CheckURL(server) == nil, fmt.Sprintf("Servers[%d]", i), "is not a valid URL", "http:// or https://, a host, and optionally a port and a path")
+		c.Check(!slices.ContainsFunc(cfg.Servers[:i], func(s string) bool { return base(s) == base(server) }), fmt.Sprintf("Servers[%d]", i), "is a URL before it again", "each URL once")
 	}
 	c.Check(!strings.ContainsFunc(cfg.Token, func(r rune) bool { return r <= ' ' || r > '~' }), "Token", "has white space or characters beyond ASCII", "a token of the servers")
-	c.Check(cfg.Segment == "" || segmentName.MatchString(cfg.Segment), "Segment", fmt.Sprintf("%.64q", cfg.Segment), "1 to 64 letters, digits, dots, underscores and hyphens")
+	c.Check(cfg.Segment == "" || segmentName.MatchString(cfg.Segment) && strings.Trim(cfg.Segment, ".") != "", "Segment", fmt.Sprintf("%.64q", cfg.Segment), "1 to 64 letters, digits, dots, underscores and hyphens, and not dots alone")
 	c.Check(cfg.Batch >= 0 && cfg.Batch <= largestBatch, "Batch", cfg.Batch, "0 (1,000) to %d", largestBatch)
 	c.Check(cfg.RequestTimeout >= 0, "RequestTimeout", cfg.RequestTimeout, "0 (2s) or more")
 	c.Check(cfg.MaxAge >= 0, "MaxAge", cfg.MaxAge, "0 (1m) or more")
 	cfg.Batch = cmp.Or(cfg.Batch, 1000)
 	cfg.RequestTimeout = cmp.Or(cfg.RequestTimeout, 2*time.Second)
 	cfg.MaxAge = cmp.Or(cfg.MaxAge, time.Minute)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.Default())
 	return cfg, c.Err()
 }
+
+// base returns a URL without the slashes at its end.
+func base(server string) string { return strings.TrimRight(server, "/") }
 
 const largestBatch = 100_000
 

@@ -17,9 +17,10 @@
 // If it takes longer than 100 ms, the client asks another server, too, and uses both answers.
 //
 // After a failed request or a timeout the client sends the server no request for half a second.
-// Each further failure doubles the pause, up to 30 s, and a Retry-After of the server lengthens it.
+// Each further failure doubles the pause, up to 30 s, and a Retry-After in seconds lengthens it.
 // While no server is well, no pause is longer than 1 s, except for Retry-After. After a pause one
-// request tries the server beside the others, so that no call waits for it.
+// request tries the server beside the others, so that no call waits for it. The log has a record
+// when a server begins to fail, and when it answers again.
 //
 // A range that is not above the last ID of its server and worker fails the request, too: a proxy or
 // server has repeated an answer.

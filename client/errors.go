@@ -1,8 +1,7 @@
 package client
 
 import (
-	"slices"
-	"strconv"
+	"fmt"
 	"strings"
 	"time"
 
@@ -35,8 +34,13 @@ type ProblemError struct {
 }
 
 func (e *ProblemError) Error() string {
-	parts := []string{"client", e.Server, "status " + strconv.Itoa(e.Status), e.Title, e.Detail}
-	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), ": ")
+	text := fmt.Sprintf("client: %s: status %d", e.Server, e.Status)
+	for _, said := range []string{e.Title, e.Detail} {
+		if said != "" {
+			text += fmt.Sprintf(": %.500q", said)
+		}
+	}
+	return text
 }
 
 // rejects reports whether the request is at fault, so that the server would reject it again.
@@ -52,7 +56,7 @@ type UnavailableError struct {
 }
 
 func (e *UnavailableError) Error() string {
-	parts := []string{"client: no server gave IDs in time: " + e.Cause.Error()}
+	parts := []string{fmt.Sprintf("client: no server gave IDs in time: %v", e.Cause)}
 	for _, err := range e.Servers {
 		parts = append(parts, strings.TrimPrefix(err.Error(), "client: "))
 	}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/uidring/uidring/internal/httpcall"
 )
 
 // fetch draws a batch of IDs from a server.
@@ -80,7 +82,11 @@ func (s *server) follow(name string, blocks []block) error {
 	}
 	for _, b := range blocks {
 		if b.first <= next.last {
-			return fmt.Errorf("a range of %d IDs from %d, allowed: above %d, the last ID of stream %q from this server", b.last-b.first+1, b.first, next.last, name)
+			of := fmt.Sprintf("stream %q from this server", name)
+			if name == "" {
+				of = "this server, whose answers lack Uidring-Stream: a proxy drops this header"
+			}
+			return fmt.Errorf("a range of %d IDs from %d, allowed: above %d, the last ID of %s", b.last-b.first+1, b.first, next.last, of)
 		}
 		next.last = b.last
 	}
@@ -116,6 +122,9 @@ func problem(server string, answer *http.Response, body []byte) *ProblemError {
 	p := &ProblemError{Title: http.StatusText(answer.StatusCode)}
 	_ = json.Unmarshal(body, p) // the status alone is an error, too
 	p.Server, p.Status = server, answer.StatusCode
+	if to := answer.Header.Get("Location"); to != "" {
+		p.Detail = "redirects are not followed: set Servers to the address itself, " + httpcall.Redact(to)
+	}
 	if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && seconds > 0 {
 		p.retryAfter = time.Duration(min(seconds, math.MaxInt32)) * time.Second
 	}

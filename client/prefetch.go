@@ -111,8 +111,7 @@ func (c *Client) retryAt(s *server) time.Time {
 func (c *Client) ask(s *server) {
 	blocks, err := c.fetch(s)
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer generator.Signal(c.wake)
+	before := s.err
 	s.busy, s.err = false, err
 	if err != nil {
 		s.fail(time.Now())
@@ -121,7 +120,16 @@ func (c *Client) ask(s *server) {
 		c.blocks = append(c.blocks, blocks...)
 		c.left += c.cfg.Batch
 	}
+	c.mu.Unlock()
 	c.changed.Wake()
+	generator.Signal(c.wake)
+	switch {
+	case c.ctx.Err() != nil: // Close has ended the request
+	case before == nil && err != nil:
+		c.cfg.Logger.Warn("client: a server has failed", "server", s.name, "error", err)
+	case before != nil && err == nil:
+		c.cfg.Logger.Info("client: the server answers again", "server", s.name)
+	}
 }
 
 // fail doubles the pause.

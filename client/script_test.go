@@ -24,6 +24,8 @@ import (
 //	> draw 150               so many IDs, as ranges
 //	> sleep 1m
 //	> asked a                the times of all requests to a, from the first on
+//	> log                    the log
+//	> close
 //
 // An answer is well, ids FIRST, a status with a body, frozen or refused. Headers follow as
 // NAME=VALUE, and "wait 50ms ;" stands before it. In an answer, + stands for a space. With -update,
@@ -66,6 +68,10 @@ func (x *script) do(words testkit.Words) {
 		for _, at := range times {
 			x.Print("  %v", at.Sub(times[0]))
 		}
+	case "log":
+		x.Events(x.net.log.Read())
+	case "close":
+		testkit.Must(x.t, x.client.Close())
 	case "many": // more streams than a client knows, and then the first one again
 		var list []string
 		for i := range 1001 {
