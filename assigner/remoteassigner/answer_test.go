@@ -17,6 +17,7 @@ import (
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/remoteassigner"
+	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testkit"
@@ -56,14 +57,17 @@ func TestLeaseStoreRefusesAnswersOfOthers(t *testing.T) {
 		"half an answer":          {200, [2]string{}, `{"result":{"version":1`, false, "check the URL and proxies"},
 		"fewer bytes than said":   {200, [2]string{"Content-Length", "1000"}, `{"result":true}`, true, "cut off"},
 		"a redirect":              {307, [2]string{"Location", "http://127.0.0.1:1/"}, "", false, "redirects are not followed"},
-		"no token":                {401, [2]string{}, `{"detail":"Send a token."}`, false, "Send a token; the server"},
+		"no token":                {401, [2]string{}, `{"detail":"Send a token."}`, false, `"Send a token."; the server`},
 		"no permission":           {403, [2]string{}, "", false, "lease-tokens"},
 		"no such namespace":       {404, [2]string{}, "", false, "--leases"},
 		"an error of the store":   {502, [2]string{}, `{"result":true,"error":{"text":"the disk is full"}}`, false, "the disk is full"},
 		"a proxy without servers": {502, [2]string{}, "<html>Bad gateway</html>", true, "502"},
 		"a result with 502":       {502, [2]string{}, `{"result":true}`, true, "502"},
 		"a server that starts":    {503, [2]string{}, `{"detail":"Starting."}`, true, "Starting"},
-		"a panic":                 {500, [2]string{}, "", false, "500"},
+		"a panic":                 {500, [2]string{}, "", true, "500"},
+		"a server behind a CDN":   {521, [2]string{}, "", true, "521"},
+		"a request that was slow": {408, [2]string{}, "", true, "408"},
+		"a request of early data": {425, [2]string{}, "", true, "425"},
 	} {
 		s := remote(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			var q struct{ Nonce string }
@@ -151,6 +155,44 @@ func TestLeaseStoreUsesTheNextServerForTheNextCall(t *testing.T) {
 	}
 }
 
+// A start goes on while an error passes: another server may accept the token.
+func TestRefusalsPassUntilEachServerRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		answers []int // 502: the store's own error
+		passes  []bool
+	}{
+		{[]int{401, 404, 401}, []bool{true, false, false}},
+		{[]int{401, 503, 401, 401}, []bool{true, true, true, false}},
+		{[]int{401, 200, 401, 401}, []bool{true, false, true, false}},
+		{[]int{401, 502, 401, 401}, []bool{true, false, true, false}},
+	} {
+		var answer int
+		handler := remoteassigner.NewHandler(func(string) leasestore.Store {
+			return fake{list: func() ([]leasestore.Row, error) {
+				if answer == 502 {
+					return nil, errors.New("the disk is full")
+				}
+				return nil, nil
+			}}
+		})
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if answer != 200 && answer != 502 {
+				w.WriteHeader(answer)
+				return
+			}
+			handler.ServeHTTP(w, r)
+		}))
+		s := remoteassigner.LeaseStore([]string{server.URL, server.URL}, "orders", remoteassigner.Config{})
+		for i := range tt.answers {
+			answer = tt.answers[i]
+			if _, err := s.List(t.Context()); storecall.Passes(err) != tt.passes[i] || (err == nil) != (answer == 200) {
+				t.Errorf("%v, call %d: %v, want it to pass: %v", tt.answers, i, err, tt.passes[i])
+			}
+		}
+		server.Close()
+	}
+}
+
 func TestNewHandlerOffersAStoreWithOneNamespace(t *testing.T) {
 	s := remote(t, serveFile(t))
 	for want := range 2 {
@@ -212,8 +254,8 @@ func TestSwapRefusesTheAnswerOfACache(t *testing.T) {
 func TestListOfTooManyRowsIsAnError(t *testing.T) {
 	many := fake{list: func() ([]leasestore.Row, error) { return make([]leasestore.Row, 10_000), nil }}
 	rows, err := remote(t, remoteassigner.NewHandler(func(string) leasestore.Store { return many })).List(t.Context())
-	if rows != nil {
-		t.Errorf("%d rows beside an error", len(rows))
+	if rows != nil || storecall.Passes(err) {
+		t.Errorf("%d rows beside %v, want none, and an error that stays", len(rows), err)
 	}
 	stores.WantError(t, err, nil, "use the store of the server itself")
 }

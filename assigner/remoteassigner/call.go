@@ -28,10 +28,19 @@ func call[T any](ctx context.Context, s *store, method string, q question) (resu
 	} else {
 		result, err = read[T](response, text, q.Nonce)
 	}
-	// All servers have one store: another one may reach it, or accept the token. A caller that
-	// cancels, such as Close during a renewal, says nothing about the server.
-	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+	_, said := errors.AsType[*failure](err)
+	switch {
+	case err == nil:
+		s.refusing.Store(turn)
+	case errors.Is(ctx.Err(), context.Canceled): // such as Close during a renewal: no fault of the server
+	default:
+		// All servers have one store: another one may reach it, or accept the token.
 		s.turn.CompareAndSwap(turn, turn+1)
+		if said || errors.Is(err, ErrUnreachable) {
+			s.refusing.Store(turn + 1)
+		} else if turn+1 < s.refusing.Load()+uint64(len(s.urls)) {
+			err = storecall.Away{Err: err}
+		}
 	}
 	if err != nil {
 		return result, fmt.Errorf("remoteassigner: %s of namespace %s at %s: %w", method, s.namespace, base, err)
@@ -73,18 +82,20 @@ func refused(response *http.Response, text []byte, cause error) error {
 	_ = json.Unmarshal(text, &problem)
 	about := response.Status
 	if problem.Detail != "" {
-		about += ": " + strings.TrimSuffix(problem.Detail, ".")
+		about += fmt.Sprintf(": %.500q", problem.Detail)
 	}
-	switch response.StatusCode {
+	switch code := response.StatusCode; code {
 	case http.StatusOK:
 		return fmt.Errorf("the answer is not a server's of leases; check the URL and proxies on the way (%w)",
 			errors.Join(cause, errors.New("neither a result nor an error")))
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return fmt.Errorf("%s; the server's file lease-tokens has to have the token", about)
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return fmt.Errorf("%w: %s", ErrUnreachable, about)
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
 		return fmt.Errorf("%s; start the server with --leases and this namespace, and check the URL", about)
+	default:
+		if code >= 500 || code == http.StatusRequestTimeout || code == http.StatusTooEarly || code == http.StatusTooManyRequests {
+			return fmt.Errorf("%w: %s", ErrUnreachable, about)
+		}
 	}
 	if to := response.Header.Get("Location"); to != "" {
 		about += "; redirects are not followed: set urls to the address itself"

@@ -27,7 +27,8 @@
 // # Rights
 //
 // A token for leases is as powerful as a user of the database: its holder can change and revoke
-// every lease of the offered namespaces. It is not a token for IDs. Send it over HTTPS only.
+// every lease of the offered namespaces, and read the names and meta rows of the others in the
+// store. It is not a token for IDs. Send it over HTTPS only.
 //
 // Experimental: its protocol may still change, and client and server are then updated together. See
 // docs/STABILITY.md.

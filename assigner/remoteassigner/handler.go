@@ -26,10 +26,11 @@ const mostCalls = 16
 //
 // The handler expects paths that begin with /v1/leases/. It does not check tokens: a client can
 // change every lease of the offered namespaces, so wrap the handler in a check of your own, and
-// limit the requests under way. It makes up to 16 calls on the stores at once; further ones wait
-// until their request ends, and get status 503 then. A call begins before its body is read, so set
-// http.Server.ReadTimeout. A request and an answer have up to 1 MiB each, about 4,000 rows: to list
-// or recover a larger namespace, use the store itself.
+// limit the requests under way. A client also reads the meta rows of all other namespaces of the
+// store, which a claim warns of if they give out the same IDs. The handler makes up to 16 calls on
+// the stores at once; further ones wait until their request ends, and get status 503 then. A call
+// begins before its body is read, so set http.Server.ReadTimeout. A request and an answer have up
+// to 1 MiB each, about 4,000 rows: to list or recover a larger namespace, use the store itself.
 func NewHandler(open func(namespace string) leasestore.Store) http.Handler {
 	calls := make(chan struct{}, mostCalls)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -134,7 +135,7 @@ func reply(w http.ResponseWriter, nonce string, result any, err error) {
 		errJSON = fmt.Errorf("it has %d bytes, allowed: %d; use the store of the server itself", len(body), mostBytes)
 	}
 	if errJSON != nil { // also for a time beyond the year 9999
-		refuse(w, http.StatusInternalServerError, "The result cannot be sent: "+errJSON.Error())
+		reply(w, nonce, nil, fmt.Errorf("the result cannot be sent: %w", errJSON))
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")

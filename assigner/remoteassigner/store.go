@@ -17,7 +17,8 @@ import (
 //
 // The urls are the addresses of the servers, such as https://ids.example.com:8443; a path before
 // /v1/leases is allowed. All servers share one store: servers with separate stores give out the
-// same worker IDs. A call uses one server; after an error the next call uses the next one.
+// same worker IDs. A call uses one server; after an error the next call uses the next one. A start
+// goes on until each server in a row has refused a call, such as for a wrong token.
 //
 // A namespace has 1 to 64 characters: letters, digits, dot, underscore and hyphen. The server must
 // offer it. A claim with another layout, epoch or datacenter ID than the other holders fails with
@@ -42,6 +43,7 @@ type store struct {
 	namespace string
 	err       error         // of the arguments
 	turn      atomic.Uint64 // modulo the number of URLs: the server of the next call
+	refusing  atomic.Uint64 // the turn from which on every server has refused its call
 }
 
 // Status returns the status of the server's store, with the addresses of the servers before its

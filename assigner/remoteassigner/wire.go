@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -48,8 +49,11 @@ func (f *failure) Error() string { return f.Text }
 
 func (f *failure) Is(target error) bool { return f.Overlap && target == leasestore.ErrOverlap }
 
-func tooLarge(r leasestore.Row) bool {
-	return r.WorkerID < 0 || len(r.Token) > 64 || max(utf8.RuneCountInString(r.Owner), utf8.RuneCountInString(r.Holder)) > 255
+// unfit reports whether some store could not keep a row.
+func unfit(r leasestore.Row) bool {
+	return min(r.WorkerID, r.Version, r.Fence, r.Oldest, r.Former) < 0 ||
+		len(r.Token) > 64 || strings.ContainsFunc(r.Token, func(c rune) bool { return c <= ' ' || c > '~' }) ||
+		max(utf8.RuneCountInString(r.Owner), utf8.RuneCountInString(r.Holder)) > 255 || strings.Contains(r.Owner+r.Holder+r.Identity, "\x00")
 }
 
 // check returns the client's mistake in the arguments of a method, or nil.
@@ -59,8 +63,9 @@ func (q question) check(method string) error {
 		return errors.New("old or next is missing, allowed: both")
 	case method == "swap-meta" && (q.OldMeta == nil || q.NextMeta == nil):
 		return errors.New("oldMeta or nextMeta is missing, allowed: both")
-	case q.Next != nil && tooLarge(*q.Next) || slices.ContainsFunc(q.Rows, tooLarge):
-		return errors.New("a row cannot be stored, allowed: a worker ID of 0 or more, a token of up to 64 characters, an owner and a holder of up to 255")
+	case q.Next != nil && unfit(*q.Next) || slices.ContainsFunc(q.Rows, unfit):
+		return errors.New("a row cannot be stored, allowed: numbers of 0 or more, a token of up to 64 printable ASCII characters without spaces, " +
+			"an owner and a holder of up to 255 characters, and no NUL")
 	case q.WorkerID < 0 || q.N < 0:
 		return fmt.Errorf("workerID %d, n %d, allowed: 0 or more each", q.WorkerID, q.N)
 	}
