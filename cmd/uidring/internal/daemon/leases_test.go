@@ -101,7 +101,7 @@ func TestLeasesHaveTheirOwnTokens(t *testing.T) {
 		t.Errorf("a token is in the log:\n%s", text)
 	}
 	cfg, log = testConfig(t)
-	if err := status(ready(t, cfg, log), "", "test"); err == nil || !strings.Contains(err.Error(), "404 Not Found: There is nothing under this path; see /openapi.json; start the server with --leases") {
+	if err := status(ready(t, cfg, log), "", "test"); err == nil || !strings.Contains(err.Error(), `404 Not Found: "There is nothing under this path; see /openapi.json."; start the server with --leases`) {
 		t.Errorf("a service without leases: %v, want advice", err)
 	}
 }
