@@ -34,13 +34,13 @@ type ProblemError struct {
 }
 
 func (e *ProblemError) Error() string {
-	text := fmt.Sprintf("client: %s: status %d", e.Server, e.Status)
+	parts := []string{"client", e.Server, fmt.Sprintf("status %d", e.Status)}
 	for _, said := range []string{e.Title, e.Detail} {
 		if said != "" {
-			text += fmt.Sprintf(": %.500q", said)
+			parts = append(parts, fmt.Sprintf("%.500q", said))
 		}
 	}
-	return text
+	return strings.Join(parts, ": ")
 }
 
 // rejects reports whether the request is at fault, so that the server would reject it again.
