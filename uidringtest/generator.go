@@ -67,7 +67,7 @@ func (g *Generator) Fail(errs ...error) {
 	g.script = append(g.script, errs...)
 }
 
-// Break makes all calls return err until Break(nil). It takes precedence over Fail.
+// Break makes all calls return err until Break(nil). These calls use up no error of Fail.
 func (g *Generator) Break(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -132,15 +132,16 @@ func (g *Generator) Close() error {
 func (g *Generator) take(n int) (first int64, got int, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.closed {
+	switch {
+	case g.closed:
 		return 0, 0, ErrClosed
+	case g.broken != nil:
+		return 0, 0, g.broken
 	}
 	if len(g.script) > 0 {
 		err, g.script = g.script[0], g.script[1:]
 	}
 	switch {
-	case g.broken != nil:
-		return 0, 0, g.broken
 	case err != nil:
 		return 0, 0, err
 	case g.next < 1:

@@ -77,17 +77,16 @@ func TestFailAndBreakFailCalls(t *testing.T) {
 	g := uidringtest.New(1, 1)
 	g.Fail(nil, weather)
 	g.Fail(storm)
+	g.Break(storm)
+	if n, err := g.Fill(make([]int64, 2)); n != 0 || !errors.Is(err, storm) {
+		t.Errorf("Fill = %d, %v, want %v", n, err, storm)
+	}
+	g.Break(nil) // which has used up no error of Fail
 	for i, want := range []error{nil, weather, storm, nil} {
 		if id, err := g.Next(); !errors.Is(err, want) || (id == 0) != (want != nil) {
 			t.Errorf("call %d: %d, %v, want %v", i+1, id, err, want)
 		}
 	}
-	g.Break(storm)
-	g.Fail(weather)
-	if n, err := g.Fill(make([]int64, 2)); n != 0 || !errors.Is(err, storm) {
-		t.Errorf("Fill = %d, %v, want %v", n, err, storm)
-	}
-	g.Break(nil)
 	if id, err := g.Next(); id != 3 || err != nil {
 		t.Errorf("Next = %d, %v, want 3: failures take no ID", id, err)
 	}
