@@ -67,7 +67,7 @@ var (
 // errors.AsType its fields.
 type InvalidError struct {
 	Form    string // the expected form: "decimal", "base32", "base62", "JSON" or "SQL"; in package publicid the kind of ID
-	Given   string // the input; if it is longer than 64 bytes, its first 64 and "…"
+	Given   string // the input; if it is longer than 64 bytes, its first 64 without invalid UTF-8, and "…"
 	Fault   string // the mistake in it, such as "12 bytes long"
 	Allowed string // the input allowed
 	Kind    error  // ErrSyntax, ErrRange or ErrNull
@@ -159,7 +159,7 @@ func (f form) null() error {
 func excerpt(given string) string {
 	const most = 64
 	if len(given) > most {
-		return given[:most] + "…"
+		return strings.ToValidUTF8(given[:most], "") + "…"
 	}
 	return strings.Clone(given)
 }

@@ -42,6 +42,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/uidring/uidring"
 )
@@ -172,7 +173,8 @@ func (m *Masker) Parse(text string) (uidring.ID, error) {
 	var key *permutation
 	if m.first != nil && digits != "" {
 		if key = m.keys[int(digits[0])-'0']; key == nil {
-			return 0, m.invalid(uidring.ErrSyntax, text, "key number "+strconv.Quote(digits[:1]))
+			_, size := utf8.DecodeRuneInString(digits)
+			return 0, m.invalid(uidring.ErrSyntax, text, "key number "+strconv.Quote(digits[:size]))
 		}
 		digits = digits[1:]
 	}
@@ -194,7 +196,7 @@ func (m *Masker) invalid(kind error, text, fault string) error {
 func excerpt(text string) string {
 	const most = 64
 	if len(text) > most {
-		return text[:most] + "…"
+		return strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return text
 }
