@@ -113,9 +113,10 @@ func (a *Allocator) Parse(id int64) (Fields, error) {
 var endOfTime = time.Date(9999, time.December, 31, 23, 59, 59, 999e6, time.UTC)
 
 // Delta returns the number of units from the epoch to t, rounded down: -1 throughout the last unit
-// before the epoch. It is not bounded by the delta field.
+// before the epoch. It is not bounded by the delta field. An instant more than 2^53 seconds, 285
+// million years, from 1970 counts as one so far away.
 func (a *Allocator) Delta(t time.Time) int64 {
-	ms := t.UnixMilli() - a.epochMs
+	ms := min(max(t.Unix(), -1<<53), 1<<53)*1000 + int64(t.Nanosecond())/1e6 - a.epochMs
 	delta := ms / a.unitMs
 	if ms%a.unitMs < 0 {
 		delta--

@@ -63,8 +63,7 @@ func (a *Allocator) Range(from, to time.Time) (first, last int64) {
 }
 
 // over reports whether t is after the last unit. No time of an ID is after the year 9999; see
-// [Allocator.Time]. over calls Delta only for instants between the epoch and that year, since
-// milliseconds overflow far outside of them.
+// [Allocator.Time].
 func (a *Allocator) over(t time.Time) bool {
-	return t.After(endOfTime) || t.After(a.epoch) && a.Delta(t) > a.maxDelta
+	return t.After(endOfTime) || a.Delta(t) > a.maxDelta
 }

@@ -56,11 +56,14 @@ func TestTimeIsTheStartOfADelta(t *testing.T) {
 
 func TestDeltaIsRoundedDown(t *testing.T) {
 	a := testgen.Allocator(t, bitsalloc.Baidu(), originalEpoch)
-	for since, want := range map[time.Duration]int64{
-		0: 0, time.Second - 1: 0, time.Second: 1, -1: -1, -time.Second: -1, -time.Second - 1: -2, 1 << 60: 1152921504, -1 << 60: -1152921505,
+	const year, last = 31_556_952, 1<<53 - 1463673600
+	at := originalEpoch.Add
+	for instant, want := range map[time.Time]int64{
+		at(0): 0, at(time.Second - 1): 0, at(time.Second): 1, at(-1): -1, at(-time.Second): -1, at(-time.Second - 1): -2, at(1 << 60): 1152921504, at(-1 << 60): -1152921505,
+		time.Unix(1<<53, 0): last, time.Unix(1<<53+1, 0): last, time.Unix(1<<61+50*year, 0): last, time.Unix(-1<<61+50*year, 0): last - 1<<54,
 	} {
-		if got := a.Delta(originalEpoch.Add(since)); got != want {
-			t.Errorf("Delta %v after the epoch = %d, want %d", since, got, want)
+		if got := a.Delta(instant); got != want {
+			t.Errorf("Delta at %d = %d, want %d", instant.Unix(), got, want)
 		}
 	}
 }
