@@ -23,9 +23,17 @@ type Config struct{}
 //
 //	numbers := assigner.Leased(fileassigner.LeaseStore("/var/lib/orders/worker-ids", fileassigner.Config{}), assigner.LeaseConfig{})
 //
-// LeaseStore does not access the folder; each operation opens it. Any number of goroutines may use
-// the store at once.
-func LeaseStore(dir string, _ Config) leasestore.Store { return &leases{dir: dir} }
+// LeaseStore does not access the folder; each operation opens it. A relative dir stays in the
+// working directory of this call. Any number of goroutines may use the store at once.
+func LeaseStore(dir string, _ Config) leasestore.Store { return &leases{dir: absolute(dir)} }
+
+// absolute returns the absolute path of dir. An empty one is a mistake, and stays empty.
+func absolute(dir string) string {
+	if path, err := filepath.Abs(dir); err == nil && dir != "" {
+		return path
+	}
+	return dir
+}
 
 // leases is the path of a folder. It keeps no file open between two operations.
 type leases struct {

@@ -128,6 +128,17 @@ func wantError(t *testing.T, dir string, want error) {
 	}
 }
 
+func TestRelativeFolderStaysAfterChdir(t *testing.T) {
+	t.Chdir(diskFolder(t))
+	s, source := fileassigner.LeaseStore(".", fileassigner.Config{}), fileassigner.SegmentSource(".", fileassigner.SegmentConfig{})
+	for range 2 {
+		_, err := source.Advance(t.Context(), "orders", 1)
+		testkit.Must(t, err)
+		stores.Status(t, s)
+		t.Chdir(t.TempDir())
+	}
+}
+
 func TestFolderMustExist(t *testing.T) {
 	missing := filepath.Join(diskFolder(t), "missing")
 	stores.Fail(t, fileassigner.LeaseStore(missing, fileassigner.Config{}), "not mounted", missing)

@@ -27,10 +27,10 @@ type SegmentConfig struct {
 // on a network file system or in memory (tmpfs), and [leasestore.ErrDamaged] if the folder was
 // replaced since the first call; a copy of the folder issues the same IDs as the original.
 //
-// SegmentSource does not access the folder; each call opens it. Any number of goroutines may use
-// the source at once.
+// SegmentSource does not access the folder; each call opens it. A relative dir stays in the working
+// directory of this call. Any number of goroutines may use the source at once.
 func SegmentSource(dir string, cfg SegmentConfig) segment.Source {
-	return &counters{leases{dir: dir}, cfg}
+	return &counters{leases{dir: absolute(dir)}, cfg}
 }
 
 type counters struct {
