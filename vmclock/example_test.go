@@ -2,7 +2,6 @@ package vmclock_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -13,26 +12,23 @@ import (
 	"github.com/uidring/uidring/vmclock"
 )
 
-// On most machines Watch returns at once, since they have no such counter.
-func ExampleWatch() {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
+// Open comes before New. Most machines have no such counter, and clock is nil.
+func ExampleOpen() {
 	dir, err := os.MkdirTemp("", "ids-")
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	leases := assigner.Leased(fileassigner.LeaseStore(dir, fileassigner.Config{}), assigner.LeaseConfig{AllowUndurable: true}) // some hosts keep temporary files in memory
+	clock, _ := vmclock.Open()
 	g, err := cached.New(cached.Config{Assigner: leases})
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer g.Close()
-	go func() {
-		if err := vmclock.Watch(ctx, g.Invalidate); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-			log.Print(err)
-		}
-	}()
+	if clock != nil {
+		go clock.Watch(context.Background(), g.Invalidate)
+	}
 	fmt.Println("worker", g.WorkerID())
 	// Output: worker 0
 }

@@ -1,13 +1,11 @@
 package vmclock
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"syscall"
-	"time"
 )
 
 // device is the counter's page, which the hypervisor writes.
@@ -20,36 +18,22 @@ const (
 	generationAt               = 104
 )
 
-// Watch calls invalidate soon after each resumption of this virtual machine from a snapshot, until
-// ctx ends, and returns nil then. It blocks: call it in a goroutine of its own, and one time for
-// all generators. It returns an error at once if the kernel or the hypervisor has no such counter;
-// errors.Is finds [errors.ErrUnsupported] in it.
-func Watch(ctx context.Context, invalidate func()) error { return watch(ctx, device, invalidate) }
+// Open reads the counter. Call it one time, before New of the generators: a resumption between New
+// and Open is not noticed. It returns an error if the kernel or the hypervisor has no such counter;
+// errors.Is finds [errors.ErrUnsupported] in it. Its page stays mapped until the process ends.
+func Open() (*Watcher, error) { return open(device) }
 
-func watch(ctx context.Context, path string, invalidate func()) error {
-	page, err := open(path)
+func open(path string) (*Watcher, error) {
+	page, err := mapped(path)
 	if err != nil {
-		return fmt.Errorf("vmclock: %w", err)
+		return nil, fmt.Errorf("vmclock: %w", err)
 	}
-	defer func() { _ = syscall.Munmap(page) }()
 	generation := func() uint64 { return binary.LittleEndian.Uint64(page[generationAt:]) }
-	ticks := time.NewTicker(10 * time.Millisecond)
-	defer ticks.Stop()
-	for last := generation(); ; {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-ticks.C:
-			if now := generation(); now != last {
-				last = now
-				invalidate()
-			}
-		}
-	}
+	return &Watcher{generation, generation()}, nil
 }
 
-// open maps the page of the device, and checks that it has the counter.
-func open(path string) ([]byte, error) {
+// mapped maps the page of the device, and checks that it has the counter.
+func mapped(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):

@@ -3,13 +3,12 @@
 package vmclock
 
 import (
-	"context"
 	"errors"
 	"fmt"
 )
 
-// Watch returns an error in which errors.Is finds [errors.ErrUnsupported]: only Linux has the
+// Open returns an error in which errors.Is finds [errors.ErrUnsupported]: only Linux has the
 // counter.
-func Watch(context.Context, func()) error {
-	return fmt.Errorf("vmclock: %w: only on Linux", errors.ErrUnsupported)
+func Open() (*Watcher, error) {
+	return nil, fmt.Errorf("vmclock: %w: only on Linux", errors.ErrUnsupported)
 }
