@@ -40,8 +40,9 @@ type Metric[S Stats] struct {
 
 // All returns the metrics of the generators that have these Stats, in the order of their
 // documentation. cached has the metrics of defaultgen and more; segment has its own. Stats of
-// another package have none.
-func All[S Stats]() []Metric[S] {
+// another package, pointers and interfaces have none.
+func All[S Stats]() (all []Metric[S]) {
+	defer func() { _ = recover() }() // of the Snapshot of a nil pointer or interface
 	var none S
 	switch none.Snapshot().(type) {
 	case cached.Stats:

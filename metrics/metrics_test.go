@@ -158,7 +158,13 @@ func TestPublishRefusesANameInUse(t *testing.T) {
 	if err := metrics.Publish("memstats", stats); !errors.Is(err, metrics.ErrNameInUse) {
 		t.Errorf("Publish of memstats, which is expvar's own: %v", err)
 	}
-	if err := metrics.Publish("", stats); err == nil || errors.Is(err, metrics.ErrNameInUse) {
-		t.Errorf("Publish without a name: %v", err)
+	for mistake, err := range map[string]error{
+		`name empty`:                               metrics.Publish("", stats),
+		`stats func() *cached.Stats (nil: false`:   metrics.Publish(newName(), func() *cached.Stats { return nil }),
+		`stats func() defaultgen.Stats (nil: true`: metrics.Publish[defaultgen.Stats](newName(), nil),
+	} {
+		if err == nil || errors.Is(err, metrics.ErrNameInUse) || !strings.Contains(err.Error(), "metrics: Publish: "+mistake) {
+			t.Errorf("Publish = %v, want: %s", err, mistake)
+		}
 	}
 }

@@ -10,12 +10,16 @@ import (
 var ErrNameInUse = errors.New("metrics: name in use")
 
 // Publish shows a generator's Stats by expvar, under /debug/vars, as an object whose keys are the
-// names of the metrics. Each request reads them anew. An empty name gives an error, and a name in
-// use gives [ErrNameInUse]. expvar cannot unpublish a variable: publish only generators that live
-// as long as the process.
+// names of the metrics. Each request reads them anew. A name in use gives [ErrNameInUse]; an empty
+// name, a stats that is nil, and Stats without metrics give another error. expvar cannot unpublish
+// a variable: publish only generators that live as long as the process.
 func Publish[S Stats](name string, stats func() S) (err error) {
 	if name == "" {
 		return errors.New("metrics: Publish: name empty, allowed: any other, such as \"ids\"")
+	}
+	all := All[S]()
+	if stats == nil || len(all) == 0 {
+		return fmt.Errorf("metrics: Publish: stats %T (nil: %t), allowed: the method Stats of a generator, or a func whose result embeds its Stats, no pointer", stats, stats == nil)
 	}
 	inUse := fmt.Errorf("%w: expvar has a variable %q; give each generator a name of its own", ErrNameInUse, name)
 	if expvar.Get(name) != nil {
@@ -26,7 +30,6 @@ func Publish[S Stats](name string, stats func() S) (err error) {
 			err = inUse
 		}
 	}()
-	all := All[S]()
 	expvar.Publish(name, expvar.Func(func() any {
 		s := stats()
 		values := make(map[string]float64, len(all))

@@ -21,9 +21,13 @@ import (
 // an instrument, such as uidring.worker_id, is the name of the metric without the unit of time and
 // without _total, which exporters to Prometheus add again with the translation strategy
 // UnderscoreEscapingWithSuffixes. attributes go with every value; generators that share a meter
-// need attributes that tell them apart. Register returns the errors of the meter.
+// need attributes that tell them apart. Register returns the errors of the meter, and an error if
+// stats is nil, or its Stats have no metrics, such as a pointer.
 func Register[S metrics.Stats](meter metric.Meter, stats func() S, attributes ...attribute.KeyValue) (metric.Registration, error) {
 	all := metrics.All[S]()
+	if stats == nil || len(all) == 0 {
+		return nil, fmt.Errorf("otel: Register: stats %T (nil: %t), allowed: the method Stats of a generator, or a func whose result embeds its Stats, no pointer", stats, stats == nil)
+	}
 	instruments := make([]metric.Float64Observable, len(all))
 	observables := make([]metric.Observable, len(all))
 	mistakes := make([]error, len(all))

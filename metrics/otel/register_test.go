@@ -92,3 +92,10 @@ func TestRegisterGivesPrometheusTheSameNames(t *testing.T) {
 		t.Errorf("names, and whether they are counters: %v, want %v", got, want)
 	}
 }
+
+func TestRegisterRefusesStatsWithoutMetrics(t *testing.T) {
+	_, err := otel.Register(sdk.NewMeterProvider().Meter("ids"), func() *cached.Stats { return nil })
+	if err == nil || !strings.Contains(err.Error(), "stats func() *cached.Stats (nil: false), allowed: ") {
+		t.Errorf("Register = %v, want an error with the mistake", err)
+	}
+}

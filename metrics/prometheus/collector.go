@@ -4,6 +4,8 @@
 package prometheus
 
 import (
+	"fmt"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/uidring/uidring/metrics"
@@ -12,8 +14,9 @@ import (
 // NewCollector returns a collector that takes one snapshot of a generator's Stats for each scrape,
 // without slowing down callers of Next. constLabels go with every metric; nil: no labels. If
 // several generators share a registry, give all of them the same label names, and each its own
-// values. For a label name that Prometheus does not allow, Register returns an error. Unregister
-// the collector when the generator is closed.
+// values. Register returns an error for a label name that Prometheus does not allow, a stats
+// that is nil, and Stats without metrics, such as a pointer. Unregister the collector when the
+// generator is closed.
 func NewCollector[S metrics.Stats](stats func() S, constLabels prometheus.Labels) prometheus.Collector {
 	c := &collector[S]{stats: stats}
 	for _, m := range metrics.All[S]() {
@@ -22,6 +25,9 @@ func NewCollector[S metrics.Stats](stats func() S, constLabels prometheus.Labels
 			kind = prometheus.CounterValue
 		}
 		c.series = append(c.series, series[S]{prometheus.NewDesc(m.Name, m.Help, nil, constLabels), kind, m.Value})
+	}
+	if stats == nil || len(c.series) == 0 {
+		c.series = []series[S]{{desc: prometheus.NewInvalidDesc(fmt.Errorf("prometheus: NewCollector: stats %T (nil: %t), allowed: the method Stats of a generator, or a func whose result embeds its Stats, no pointer", stats, stats == nil))}}
 	}
 	return c
 }

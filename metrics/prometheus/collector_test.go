@@ -81,9 +81,13 @@ func TestCollectorShowsTheStatsOfItsGenerator(t *testing.T) {
 	}
 }
 
-func TestRegisterRefusesALabelThatIsNotAllowed(t *testing.T) {
-	c := generators.NewCollector(func() cached.Stats { return cached.Stats{} }, prometheus.Labels{"service\xff": "orders"})
-	if err := prometheus.NewRegistry().Register(c); err == nil || !strings.Contains(err.Error(), "label") {
-		t.Errorf("Register: %v", err)
+func TestRegisterRefusesMistakes(t *testing.T) {
+	for mistake, c := range map[string]prometheus.Collector{
+		"label": generators.NewCollector(func() cached.Stats { return cached.Stats{} }, prometheus.Labels{"service\xff": "orders"}),
+		"stats func() *cached.Stats (nil: false)": generators.NewCollector(func() *cached.Stats { return nil }, nil),
+	} {
+		if err := prometheus.NewRegistry().Register(c); err == nil || !strings.Contains(err.Error(), mistake) {
+			t.Errorf("Register = %v, want: %s", err, mistake)
+		}
 	}
 }
