@@ -66,11 +66,11 @@ type Store interface {
 	// List returns all rows, in any order. It may read them one after the other: each row is as it
 	// was at some time during the call. Only Recover, Horizon and tools for operators call it.
 	List(ctx context.Context) ([]Row, error)
-	// Expired returns up to n rows that have expired by the clock of Status.Now, in any order. If
-	// more have expired it chooses the oldest, or a random subset. The cost of a call should depend
-	// on n only, and not on the number of rows that have not expired: a store without an index of
-	// expiries may stop after a fixed number of rows, and go on with others in the next call. It
-	// may leave out rows from Meta.NextWorkerID on, which no claim takes.
+	// Expired returns up to n rows that have expired by the clock of Status.Now, in any order; n is
+	// 0 or more. If more have expired it chooses the oldest, or a random subset. The cost of a call
+	// should depend on n only, and not on the number of rows that have not expired: a store without
+	// an index of expiries may stop after a fixed number of rows, and go on with others in the next
+	// call. It may leave out rows from Meta.NextWorkerID on, which no claim takes.
 	Expired(ctx context.Context, n int) ([]Row, error)
 	// Swap replaces a row by next if the row still has the version, the fence and the token of old.
 	// With the zero Row as old it creates the row if there is none. It reports whether it did. The
