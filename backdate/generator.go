@@ -21,6 +21,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/keeper"
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 var (
@@ -28,8 +29,8 @@ var (
 	// that is wrong, the value given and the values allowed.
 	ErrInvalidConfig = uidring.ErrInvalidConfig
 	// ErrNoPast is returned by [New] when the past of the worker ID may be in use: the worker ID
-	// was given out before, the namespace was recovered or has a horizon, or the store may forget
-	// its holders.
+	// was given out before, the store may forget its holders, or, for good, the namespace was
+	// recovered, has a horizon, or its store was replaced by a failover or a copy.
 	ErrNoPast = errors.New("backdate: worker ID without an unused past")
 	// ErrOutOfSpan is returned by [Generator.At] for an instant in the first unit of the epoch or
 	// before it, or later than the call of New.
@@ -65,24 +66,34 @@ type Generator struct {
 	used map[int64]int64 // IDs issued by delta
 }
 
+// Validate checks a Config as [New] does, without taking a worker ID. It reports all mistakes
+// together, each as a [uidring.FieldError]; a method Unwrap() []error returns them.
+func (cfg Config) Validate() error {
+	_, err := cfg.keeper()
+	return err
+}
+
+func (cfg Config) keeper() (*keeper.Keeper, error) {
+	k, c := keeper.New(keeper.Settings{Layout: cfg.Layout, Epoch: cfg.Epoch, DatacenterID: cfg.DatacenterID, Assigner: cfg.Assigner,
+		Package: "backdate"})
+	return k, c.Err()
+}
+
 // New takes a worker ID within ctx, which it uses for nothing else, and gives it back at once: the
 // next holder of the worker ID starts later than the span. So New uses up the past of one worker ID
-// each time, also after a crash, and never continues with an earlier one. It reports all mistakes
+// each time, also after a crash, and never continues with an earlier one. While the store does not
+// answer, New logs that to slog.Default(), and tries again until ctx ends. It reports all mistakes
 // in cfg together, as [ErrInvalidConfig], [bitsalloc.ErrInvalidLayout] or
 // [uidring.ErrTimeExhausted]. Other errors come from the assigner.
 func New(ctx context.Context, cfg Config) (*Generator, error) {
-	k, c := keeper.New(keeper.Settings{Layout: cfg.Layout, Epoch: cfg.Epoch, DatacenterID: cfg.DatacenterID, Assigner: cfg.Assigner,
-		Package: "backdate"})
-	if err := c.Err(); err != nil {
+	k, err := cfg.keeper()
+	if err != nil {
 		return nil, err
 	}
 	now := func() int64 { return k.Alloc.Delta(time.Now()) }
 	domain := assigner.Domain{Layout: k.Alloc.Layout(), Epoch: k.Alloc.Epoch(), DatacenterID: cfg.DatacenterID, Now: now, Registered: true,
 		ReuseError: fmt.Errorf("%w: the worker ID comes back after a restart; use %s", ErrNoPast, withPast)}
-	lease, err := cfg.Assigner.Assign(ctx, domain)
-	if err == nil && lease == nil {
-		err = fmt.Errorf("%w: the assigner returned neither a lease nor an error", assigner.ErrWorkerUnknown)
-	}
+	lease, err := assign(ctx, k, domain)
 	if err != nil {
 		return nil, fmt.Errorf("backdate: %w", err)
 	}
@@ -97,8 +108,32 @@ func New(ctx context.Context, cfg Config) (*Generator, error) {
 	return g, nil
 }
 
+// assign calls Assign until the store answers, or until ctx ends.
+func assign(ctx context.Context, k *keeper.Keeper, domain assigner.Domain) (assigner.Lease, error) {
+	for waits := false; ; waits = true {
+		lease, err := k.Assigner.Assign(ctx, domain)
+		after, passes := uidring.RetryAfter(err)
+		switch {
+		case err == nil && lease == nil:
+			return nil, fmt.Errorf("%w: the assigner returned neither a lease nor an error", assigner.ErrWorkerUnknown)
+		case errors.Is(err, assigner.ErrQuarantined), errors.Is(err, assigner.ErrWorkersExhausted), errors.Is(err, assigner.ErrWorkerAheadOfClock):
+			return nil, fmt.Errorf("%w: %v; use %s", ErrNoPast, err, withPast) // not as an error that passes
+		case !passes && !storecall.Passes(err), ctx.Err() != nil:
+			return lease, err
+		case !waits:
+			k.Logger.Warn("waiting for a worker ID", "error", err)
+		}
+		select {
+		case <-time.After(max(after, time.Second)):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", generator.Ended(ctx), err)
+		}
+	}
+}
+
 // withPast names assigners whose worker IDs have an unused past.
-const withPast = "assigner.Auto on a durable store, or sqlassigner.Disposable"
+const withPast = "assigner.Auto on a durable store, or sqlassigner.Disposable; if no new worker ID is left, or the namespace was recovered, " +
+	"has a horizon, or its store was replaced (a failover, a copy), use another namespace with another DatacenterID"
 
 // noPast returns an error unless all deltas of the past were granted, and to this holder alone.
 func noPast(g assigner.Grant) error {
@@ -107,9 +142,7 @@ func noPast(g assigner.Grant) error {
 		return fmt.Errorf("%w: worker %d is %v, allowed: %v, %v; use %s",
 			ErrNoPast, g.WorkerID, g.Guarantee, assigner.GuaranteeFenced, assigner.GuaranteeFresh, withPast)
 	case g.First > 1:
-		return fmt.Errorf("%w: the grant of worker %d begins at delta %d, allowed: 1; use assigner.Auto, which takes worker IDs that were "+
-			"never given out first. If none is left, or the namespace was recovered or has a horizon, use another namespace with another DatacenterID",
-			ErrNoPast, g.WorkerID, g.First)
+		return fmt.Errorf("%w: the grant of worker %d begins at delta %d, allowed: 1; use %s", ErrNoPast, g.WorkerID, g.First, withPast)
 	}
 	return nil
 }

@@ -4,16 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/backdate"
 	"github.com/uidring/uidring/bitsalloc"
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/internal/test/testgen"
@@ -109,10 +113,12 @@ func TestAtOutsideTheSpan(t *testing.T) {
 }
 
 func TestNewReportsAllMistakes(t *testing.T) {
-	_, err := backdate.New(t.Context(), backdate.Config{Epoch: time.Now().Add(time.Hour), DatacenterID: 32})
+	cfg := backdate.Config{Epoch: time.Now().Add(time.Hour), DatacenterID: 32}
+	_, err := backdate.New(t.Context(), cfg)
+	err = errors.Join(err, cfg.Validate())
 	for _, field := range []string{"Assigner", "Epoch", "DatacenterID"} {
-		if !errors.Is(err, backdate.ErrInvalidConfig) || !strings.Contains(err.Error(), "uidring: invalid config: "+field+" ") {
-			t.Errorf("New = %v, want the mistake of %s", err, field)
+		if !errors.Is(err, backdate.ErrInvalidConfig) || strings.Count(err.Error(), "uidring: invalid config: "+field+" ") != 2 {
+			t.Errorf("New and Validate = %v, want the mistake of %s twice", err, field)
 		}
 	}
 }
@@ -135,6 +141,9 @@ func TestNewNeedsAnUnusedPast(t *testing.T) {
 		"out of range":   {grant: assigner.Grant{WorkerID: 1 << 17, First: 1, Last: 9, Guarantee: assigner.GuaranteeFenced}, want: assigner.ErrWorkerOutOfRange},
 		"assigner fails": {err: failure, want: failure},
 		"no lease":       {want: assigner.ErrWorkerUnknown},
+		"store replaced": {err: generator.Passing{Err: assigner.ErrQuarantined}, want: backdate.ErrNoPast},
+		"all are held":   {err: generator.Passing{Err: assigner.ErrWorkersExhausted}, want: backdate.ErrNoPast},
+		"far ahead":      {err: generator.Passing{Err: assigner.ErrWorkerAheadOfClock}, want: backdate.ErrNoPast},
 	} {
 		fake := &fakeassigner.Assigner{OnAssign: func(_ context.Context, _ int, d assigner.Domain) (assigner.Grant, error) {
 			if !errors.Is(d.ReuseError, backdate.ErrNoPast) {
@@ -143,7 +152,7 @@ func TestNewNeedsAnUnusedPast(t *testing.T) {
 			return c.grant, c.err
 		}}
 		g, err := backdate.New(t.Context(), backdate.Config{Assigner: fake})
-		if !errors.Is(err, c.want) || (g == nil) != (c.want != nil) {
+		if _, passes := uidring.RetryAfter(err); passes || !errors.Is(err, c.want) || (g == nil) != (c.want != nil) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 		if g != nil {
@@ -155,6 +164,26 @@ func TestNewNeedsAnUnusedPast(t *testing.T) {
 			t.Errorf("%s: %d releases, want one of each lease", name, fake.Releases.Load())
 		}
 	}
+}
+
+func TestNewWaitsForItsStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(past))
+		fake := &fakeassigner.Assigner{OnAssign: func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+			if nth < 4 {
+				return assigner.Grant{}, []error{io.ErrUnexpectedEOF, generator.Passing{Err: uidring.ErrClosed, After: 5 * time.Second}, io.EOF}[nth-1]
+			}
+			return fakeassigner.Fresh(ctx, nth, d)
+		}}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		began := time.Now()
+		_, late := backdate.New(ctx, backdate.Config{Assigner: fake})
+		_, err := backdate.New(t.Context(), backdate.Config{Assigner: fake})
+		if took := time.Since(began); !errors.Is(late, uidring.ErrClosed) || !errors.Is(late, context.DeadlineExceeded) || err != nil || took != 4*time.Second {
+			t.Errorf("%v, then %v, after %v; want the error of the store until ctx ends, then a worker ID after a second", late, err, took)
+		}
+	})
 }
 
 // Recover raises all fences: which worker IDs the lost part of the store had given out is unknown.
