@@ -28,7 +28,7 @@ var mayImport = map[string]string{
 
 	"cached":      "uidring bitsalloc ringbuffer assigner internal/generator internal/keeper",
 	"defaultgen":  "uidring bitsalloc assigner internal/generator internal/keeper",
-	"segment":     "uidring ringbuffer internal/check internal/generator",
+	"segment":     "uidring ringbuffer internal/check internal/generator internal/storecall",
 	"backdate":    "uidring bitsalloc assigner internal/generator internal/keeper internal/storecall",
 	"metrics":     "assigner cached defaultgen segment expvar",
 	"publicid":    "uidring",
