@@ -80,7 +80,7 @@ func (cfg Config) Validate() error {
 
 // resolve fills in the defaults and reports all mistakes together.
 func (cfg Config) resolve() (Config, error) {
-	cfg.Step = cmp.Or(cfg.Step, min(1000, max(cmp.Or(cfg.MaxStep, 1000), 1)))
+	cfg.Step = cmp.Or(cfg.Step, min(1000, cmp.Or(max(cfg.MaxStep, 0), maxStep)))
 	cfg.MaxStep = cmp.Or(cfg.MaxStep, max(1_000_000, cfg.Step))
 	cfg.RangeLasts = cmp.Or(cfg.RangeLasts, 15*time.Minute)
 	cfg.Prefetch = cmp.Or(cfg.Prefetch, 1)

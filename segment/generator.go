@@ -88,6 +88,7 @@ func (g *Generator) first(ctx context.Context) error {
 	for {
 		//mutate:swap no test stops a goroutine between the two
 		changed := g.filled.Wait() // before the checks, to miss no answer of a source
+		//mutate:swap another round finds the same
 		err := g.wait(ctx, true)
 		passes, failed := g.refusals()
 		switch clash := g.clash.Load(); {

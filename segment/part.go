@@ -139,7 +139,6 @@ func (p *part) adapt() {
 func (p *part) fetch() error {
 	began, generation := time.Now(), p.g.generation.Load()
 	r, err := p.advance()
-	isNew := p.delta == 0 && r.First <= max(r.Increment, 1)
 	if err == nil {
 		err = p.put(r, generation)
 	}
@@ -150,10 +149,10 @@ func (p *part) fetch() error {
 		p.fail(err)
 		return err
 	}
-	if isNew {
+	if r.First <= max(r.Increment, 1) {
 		p.reportNew(r)
 	}
-	p.fetches.Add(1)
+	p.fetches.Add(1) //mutate:swap the two are independent
 	p.trying.Store(nil)
 	if p.failed.Swap(nil) != nil {
 		p.g.cfg.Logger.Info("segment: the source answers again", p.attrs()...)
@@ -163,22 +162,23 @@ func (p *part) fetch() error {
 	return nil
 }
 
-// advance calls the source, and returns a panic of the source as an error. A call that its deadline
-// ends may have moved the counter, so the next one asks for half as many IDs: a slow store wastes
-// few.
+// advance calls the source, and returns a panic of the source as an error. A call that is not
+// back within its deadline may have moved the counter in vain, so the next one asks for half as
+// many IDs.
 func (p *part) advance() (r Range, err error) {
 	if clash := p.g.clash.Load(); clash != nil {
 		return r, *clash
 	}
 	ctx, cancel := context.WithTimeout(p.g.ctx, p.g.cfg.FetchTimeout)
 	defer cancel()
+	//mutate:swap the two are independent
 	ctx = storecall.OnFailure(ctx, func(err error) { p.trying.Store(&err) })
 	err = errors.New("segment: the source panicked")
 	step := p.step.Load()
 	generator.Call(p.g.cfg.Logger, "Source.Advance", func() {
 		r, err = p.source.Advance(ctx, p.g.cfg.Name, step)
 	})
-	if err != nil && ctx.Err() != nil {
+	if ctx.Err() != nil {
 		p.step.Store(max(step/2, p.g.cfg.Step))
 	}
 	return r, err
