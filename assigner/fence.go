@@ -168,7 +168,8 @@ func (t terms) view(s leasestore.Status, now int64) (view, error) {
 	if max(here.Sub(s.Now).Abs(), s.Seen.Sub(s.Now)) > bound {
 		last := slices.MaxFunc([]time.Time{s.Now, s.Seen}, time.Time.Compare)
 		return view{}, fmt.Errorf("%w: it is %s on this host, and %s in the store or at its last write, allowed: a difference of %v; correct the clock "+
-			"that is wrong, here or on the host that wrote; if both are right now, the last write has a wrong time: wait until then, or run Recover", leasestore.ErrClockSkew, stamp(here), stamp(last), t.cfg.MaxSkew)
+			"that is wrong, here or on the host that wrote; if both are right now, the last write has a wrong time: wait until then, or run Recover",
+			leasestore.ErrClockSkew, stamp(here), stamp(last), t.cfg.MaxSkew)
 	}
 	return view{s, t.fences(s), now, t.alloc.Delta(s.Now), max(t.alloc.Delta(s.Now.Add(-storecall.ClockBound)), 1)}, nil
 }

@@ -194,7 +194,8 @@ func (p *postgresServer) leavesIdentity(ctx context.Context, conn *session, err 
 		return true
 	case "42501":
 		var allowed bool
-		const ask = "SELECT bool_and(has_function_privilege(f, 'EXECUTE')) FROM unnest(ARRAY['pg_control_system()', 'pg_walfile_name(pg_lsn)', 'pg_current_wal_lsn()']) f"
+		const ask = "SELECT bool_and(has_function_privilege(f, 'EXECUTE')) FROM unnest(ARRAY" +
+			"['pg_control_system()', 'pg_walfile_name(pg_lsn)', 'pg_current_wal_lsn()']) f"
 		if conn.QueryRowxContext(ctx, ask).Scan(&allowed) != nil || allowed {
 			return false
 		}
