@@ -80,6 +80,7 @@ func (cfg Config) Validate() error {
 
 // resolve fills in the defaults and reports all mistakes together.
 func (cfg Config) resolve() (Config, error) {
+	//mutate:swap the default of MaxStep is above both
 	cfg.Step = cmp.Or(cfg.Step, min(1000, cmp.Or(max(cfg.MaxStep, 0), maxStep)))
 	cfg.MaxStep = cmp.Or(cfg.MaxStep, max(1_000_000, cfg.Step))
 	cfg.RangeLasts = cmp.Or(cfg.RangeLasts, 15*time.Minute)
