@@ -114,6 +114,7 @@ func notDurable(format string, args ...any) error {
 // Diagnoses that databases share.
 var (
 	collision   = diagnosis{passes: true, undone: true}
+	full        = diagnosis{passes: true, undone: true, advice: "the disk or the memory of the server is full, or the server cannot use a file: see its log"}
 	unreachable = diagnosis{sentinel: ErrUnreachable, passes: true,
 		advice: "check that the server runs and that the address is right"}
 	timedOut = diagnosis{sentinel: ErrUnreachable, passes: true, advice: "the server has ended the statement early: raise statement_timeout, " +

@@ -51,7 +51,6 @@ var mysqlErrors = join(map[*diagnosis][]uint16{
 // Diagnoses of MySQL alone.
 var (
 	held = diagnosis{passes: true, undone: true, advice: "another session holds a lock"}
-	full = diagnosis{passes: true, undone: true, advice: "the disk or the memory of the server is full"}
 	// The pool drops the connection.
 	locked = diagnosis{sentinel: leasestore.ErrNotDurable, passes: true, undone: true,
 		advice: "the handle gave a connection with LOCK TABLES: UNLOCK TABLES before it goes back to the pool"}

@@ -86,6 +86,7 @@ var postgresErrors = map[string]diagnosis{
 	"40001": collision, "40P01": collision, "55P03": collision, // serialization, deadlock, lock not available
 	"42P07": collision, "42710": collision, // CREATE … IF NOT EXISTS of several processes at once: table, type exists
 	"25006": readOnlySession,
+	"53000": full, "53100": full, "53200": full, "58030": full, // open files, disk, memory, input or output
 	"53300": noConnection, "57014": timedOut, // by statement_timeout, or by another session
 	"28000": noLogin, "28P01": noLogin, "42501": noRightOfSchema, // user, password, table
 	"3D000": noDatabase, "42P01": noTable,
@@ -105,10 +106,19 @@ func sqlState(err error) string {
 	return e.SQLState()
 }
 
+// fileRefused reports whether SQLSTATE 42501 is of a file that the operating system refuses to the
+// server. Otherwise it is of a user without a right. Only the texts of the errors differ.
+func fileRefused(err error) bool {
+	return sqlState(err) == "42501" && strings.Contains(err.Error(), "could not ")
+}
+
 func diagnosePostgres(err error) diagnosis {
 	state := sqlState(err)
 	if strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P0") { // connection, shutdown
 		return unreachable
+	}
+	if fileRefused(err) {
+		return full
 	}
 	if state != "" {
 		return postgresErrors[state]
