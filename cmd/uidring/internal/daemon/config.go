@@ -13,7 +13,8 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 )
 
-// storeTimeout is the time limit for each call to the store of worker IDs.
+// storeTimeout is the time limit for each call to the store of worker IDs, but for calls of the
+// generator.
 const storeTimeout = 10 * time.Second
 
 // A Config configures a Service. No field has a default. Errors use the names of the command's
@@ -47,7 +48,7 @@ type Config struct {
 	// Lease configures the lease. The service sets its Logger, and its MaxLead to MaxAhead of the
 	// generator if that is longer than the default.
 	Lease assigner.LeaseConfig
-	// Generator configures the generator. The service sets its Assigner, AssignTimeout and Logger.
+	// Generator configures the generator. The service sets its Assigner and Logger.
 	// MaxAhead is two windows at least; zero: two and a half, the default of Lease.MaxLead.
 	Generator cached.Config
 

@@ -172,7 +172,7 @@ func (s *Service) takeWorkerID(ctx context.Context, waiting func(error)) error {
 		lease, cfg := s.cfg.Lease, s.cfg.Generator
 		lease.Logger, cfg.Logger = s.logger, s.logger
 		cfg.Assigner = keptAssigner{assigner.Leased(s.store.Store, lease), s.cfg.MaxAge, waiting}
-		cfg.AssignTimeout, cfg.Trace = storeTimeout, s.storeCalls.Trace()
+		cfg.Trace = s.storeCalls.Trace()
 		s.generator, err = cached.NewContext(ctx, cfg)
 	}
 	if err != nil {

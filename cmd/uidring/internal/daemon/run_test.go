@@ -3,6 +3,7 @@ package daemon
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -185,6 +187,33 @@ func TestRunIsNotReadyDuringAQuarantine(t *testing.T) {
 		}
 	}
 	r.end(t)
+}
+
+// A timedStore keeps the longest time that a call of Status may take.
+type timedStore struct {
+	leasestore.Store
+	longest time.Duration
+}
+
+func (s *timedStore) Status(ctx context.Context) (leasestore.Status, error) {
+	end, _ := ctx.Deadline()
+	s.longest = max(s.longest, time.Until(end))
+	return s.Store.Status(ctx)
+}
+
+// A database may be so slow that a claim takes longer than storeTimeout.
+func TestClaimHasTheTimeThatTheLibraryGivesIt(t *testing.T) {
+	cfg, _ := testConfig(t)
+	s, err := New(cfg)
+	testkit.Must(t, err)
+	defer s.closeStore()
+	store := &timedStore{Store: s.store.Store}
+	s.store.Store = store
+	testkit.Must(t, s.takeWorkerID(t.Context(), func(error) {}))
+	testkit.Must(t, s.generator.Close())
+	if store.longest <= 2*storeTimeout {
+		t.Errorf("a claim may take %v, want 25s", store.longest)
+	}
 }
 
 // A burst of silent connections, more than either listener has places, ends with the time limit for
