@@ -21,7 +21,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/cmd/uidring/internal/dashboard"
@@ -212,9 +211,6 @@ func (s *Service) makeStore(ctx context.Context) error {
 		var made []string
 		if made, err = s.store.Create(ctx, groups...); len(made) > 0 {
 			s.cfg.Logger.Info("store: created what was missing", "names", made)
-		}
-		if errors.Is(err, sqlassigner.ErrAccessDenied) {
-			err = fmt.Errorf("%w; create-schema=false skips this step", err)
 		}
 	}
 	return err
