@@ -107,7 +107,8 @@ func (l *lease) lookHeld(ctx context.Context, held int64) (view, error) {
 		return v, fmt.Errorf("%w: row %d: the store may have forgotten a claim by another process: the last renewal began %v ago, allowed: less than %v; "+
 			"the server was %q and is %q", ErrWorkerRowLost, l.row.WorkerID, elapsed, l.safe, l.server, v.status.Identity)
 	case l.quarantine == nil && held < v.passed:
-		return v, fmt.Errorf("%w: row %d: the renewal comes too late: the fence %d has been past for more than %v", ErrWorkerRowLost, l.row.WorkerID, held, storecall.ClockBound)
+		return v, fmt.Errorf("%w: row %d: the renewal comes too late: the fence %d has been past for more than %v; "+
+			"nothing is needed: the generator takes another worker ID", ErrWorkerRowLost, l.row.WorkerID, held, storecall.ClockBound)
 	}
 	return v, nil
 }
