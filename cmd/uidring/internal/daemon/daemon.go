@@ -230,7 +230,10 @@ func (s *Service) newAPI() (*httpapi.Server, *dashboard.Page) {
 		LeaseTokens:  func() httpapi.Tokens { return *s.leaseTokens.Load() },
 		Store:        httpapi.Store{Name: s.store.String(), Namespace: s.cfg.Namespace, Local: local},
 	}
-	cfg.Collectors = []prometheus.Collector{newHorizonMetric(s.store, alloc)}
+	cfg.Collectors = []prometheus.Collector{newHorizonMetric(s.store, alloc), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "uidring_http_connections",
+		Help: "Open connections to listen; max-connections bounds them.",
+	}, func() float64 { return float64(s.api.open.Load()) })}
 	if s.encrypted() {
 		cfg.Collectors = append(cfg.Collectors, expiry(&s.certificate))
 	}

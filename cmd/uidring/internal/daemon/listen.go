@@ -80,7 +80,10 @@ func (s *Service) connections() (api, admin int) {
 // connection could lose a request.
 type site struct {
 	net.Listener
-	places  chan struct{} // has an entry for each open connection
+	places  chan struct{} // has an entry for each open connection, and for the one that Accept waits for
+	logger  *slog.Logger
+	warned  time.Time     // when Accept last found no place
+	open    atomic.Int64  // connections
 	closed  chan struct{} // closed by Close
 	close   func() error  // once: http.Server.Shutdown closes it again
 	handler http.Handler  // set before serve
@@ -96,7 +99,7 @@ func (s *Service) newSite(ctx context.Context, setting, address string, connecti
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", setting, address, err)
 	}
-	n := &site{Listener: l, places: make(chan struct{}, connections), closed: make(chan struct{}), scheme: "http"}
+	n := &site{Listener: l, places: make(chan struct{}, connections), closed: make(chan struct{}), scheme: "http", logger: s.logger}
 	n.close = sync.OnceValue(func() error {
 		close(n.closed)
 		return l.Close()
@@ -112,8 +115,13 @@ func (s *Service) newSite(ctx context.Context, setting, address string, connecti
 	return n, nil
 }
 
-// Accept waits for a place.
+// Accept waits for a place. Once a minute at most it logs that there is none.
 func (n *site) Accept() (net.Conn, error) {
+	if len(n.places) == cap(n.places) && time.Since(n.warned) >= time.Minute {
+		n.warned = time.Now()
+		n.logger.Warn("all connections are taken, others wait: end clients that keep idle connections, or raise max-connections, which bounds listen",
+			"address", n.Addr().String(), "connections", cap(n.places))
+	}
 	select {
 	case n.places <- struct{}{}:
 	case <-n.closed:
@@ -124,7 +132,8 @@ func (n *site) Accept() (net.Conn, error) {
 		<-n.places
 		return nil, err
 	}
-	return &placed{accepted.(*net.TCPConn), sync.OnceFunc(func() { <-n.places })}, nil
+	n.open.Add(1)
+	return &placed{accepted.(*net.TCPConn), sync.OnceFunc(func() { n.open.Add(-1); <-n.places })}, nil
 }
 
 func (n *site) Close() error { return n.close() }

@@ -62,6 +62,8 @@ func TestServeAlone(t *testing.T) {
 	if lasts := first.metric("uidring_window_lasts_seconds"); lasts < 80 { // without its store
 		t.Errorf("the window lasts %.0f s, want about 120", lasts)
 	}
+	dial(t, first.address)
+	testkit.Until(t, "an open connection", func() bool { return first.metric("uidring_http_connections") > 0 })
 	first.Kill()
 	second := start(false)
 	second.terminate()
@@ -229,6 +231,8 @@ func TestBurstOfSilentConnectionsIsOutlasted(t *testing.T) {
 					dial(t, address)
 				}
 			}
+			const full = "all connections are taken, others wait: end clients that keep idle connections, or raise max-connections, which bounds listen"
+			testkit.Until(t, "a warning of each listener", func() bool { return strings.Count(c.log.String(), full) == 2 })
 			for _, path := range []string{"/healthz", "/readyz", "/metrics", "/", "/v1/id"} {
 				if status, _, err := get(newClient(t, "HTTP/1.1", nil), "http://"+c.at(path)+path); status != http.StatusOK {
 					t.Errorf("%s: status %d, %v", path, status, err)
