@@ -70,7 +70,8 @@ func (s *store) explain(ctx context.Context, what string, tries int, err error) 
 		d.advice = "create it with " + s.dialect.creation(group)
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		d.advice = cmp.Or(d.advice, "the server has not answered in time: another session may hold a lock on the row or the table, or its disk is full")
+		d.advice = cmp.Or(d.advice, "the server has not answered in time: another session may hold a lock on the row or the table, "+
+			"its disk may be full, it may be frozen, or the network may drop packets")
 	}
 	if d.advice != "" {
 		d.advice = "; " + d.advice
@@ -122,7 +123,7 @@ var (
 	noConnection = diagnosis{sentinel: ErrUnreachable, passes: true, advice: "the server has no connection left: raise its max_connections, " +
 		"or start fewer processes at once, with fewer connections each"}
 	readOnly = diagnosis{sentinel: leasestore.ErrNotDurable, passes: true, undone: true,
-		advice: "use the address of the primary"}
+		advice: "use the address of the primary, or make this server writable if it is the primary"}
 	noLogin = diagnosis{sentinel: ErrAccessDenied, advice: "check user and password, and whether the user may connect from this host, or must with TLS"}
 	noRight = diagnosis{sentinel: ErrAccessDenied, noRight: true,
 		advice: "the user needs SELECT, INSERT and UPDATE on the tables of schema/, and CREATE to make a missing one"}

@@ -270,6 +270,14 @@ func TestServerWithoutConnectionsNamesMaxConnections(t *testing.T) {
 	}
 }
 
+func TestSilentServerNamesItsPossibleCauses(t *testing.T) {
+	d, _ := dialectOf("mysql", nil)
+	err := (&store{dialect: d}).explain(t.Context(), "look", 1, context.DeadlineExceeded)
+	if !strings.HasSuffix(err.Error(), "its disk may be full, it may be frozen, or the network may drop packets") {
+		t.Error(err)
+	}
+}
+
 // 284 is 28 bits, as in the default layout, if a byte is taken of it.
 func TestWidthThatIsNoneIsOfNoLayout(t *testing.T) {
 	for _, stored := range []int64{284, 256, -228, -1} {
