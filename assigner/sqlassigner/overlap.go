@@ -64,7 +64,14 @@ func (l *leases) nodesAllow(ctx context.Context, conn *session, m leasestore.Met
 // highestNode returns the largest worker ID of WORKER_NODE, or 0 if the table does not exist.
 func (s *store) highestNode(ctx context.Context, conn *session) (int64, error) {
 	var highest sql.Null[int64]
-	err := conn.QueryRowxContext(ctx, s.sql("SELECT MAX(ID) FROM WORKER_NODE")).Scan(&highest)
+	var err error
+	there := true
+	if s.dialect.inSchemas { // PostgreSQL logs each error
+		err = conn.QueryRowxContext(ctx, s.db.Rebind("SELECT to_regclass(?) IS NOT NULL"), s.full("WORKER_NODE")).Scan(&there)
+	}
+	if there && err == nil {
+		err = conn.QueryRowxContext(ctx, s.sql("SELECT MAX(ID) FROM WORKER_NODE")).Scan(&highest)
+	}
 	switch s.dialect.diagnose(err).sentinel {
 	case ErrTableMissing:
 		return 0, nil
