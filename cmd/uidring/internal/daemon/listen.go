@@ -80,7 +80,7 @@ func (s *Service) connections() (api, admin int) {
 // connection could lose a request.
 type site struct {
 	net.Listener
-	places  chan struct{} // has an entry for each open connection, and for the one that Accept waits for
+	places  chan struct{} // has an entry for each open connection, and for the next one
 	logger  *slog.Logger
 	warned  time.Time     // when Accept last found no place
 	open    atomic.Int64  // connections
