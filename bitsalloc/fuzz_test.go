@@ -149,3 +149,43 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func FuzzSpan(f *testing.F) {
+	const epoch = 1767225600
+	for _, l := range borderLayouts() {
+		for _, id := range []int64{1, math.MaxInt64 >> 10, math.MaxInt64} {
+			f.Add(l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, int64(time.Second), id, int64(epoch), int64(999))
+			f.Add(l.DeltaBits, l.DatacenterBits, l.WorkerBits, l.SequenceBits, int64(time.Minute), id, int64(1<<60), int64(0))
+		}
+	}
+	f.Fuzz(func(t *testing.T, deltaBits, datacenterBits, workerBits, sequenceBits uint8,
+		unit, id, seconds, nanoseconds int64) {
+		l := layout(deltaBits, datacenterBits, workerBits, sequenceBits)
+		l.Unit = time.Duration(unit)
+		a, err := bitsalloc.New(l, time.Time{})
+		if err != nil {
+			return
+		}
+		fields, err := a.Parse(id)
+		if err != nil {
+			return
+		}
+		// MinAt and MaxAt of the ID's time include the ID. For any instant, MaxAt separates IDs of
+		// units that have begun from later ones.
+		if lo, hi := a.MinAt(fields.Time), a.MaxAt(fields.Time); id < lo || id > hi {
+			t.Fatalf("%v: %v is not between %d and %d", l, fields, lo, hi)
+		}
+		at := time.Unix(seconds, nanoseconds)
+		if begun := !fields.Time.After(at); begun != (id <= a.MaxAt(at)) {
+			t.Fatalf("%v: %v has begun by %v: %v, but MaxAt = %d", l, fields, at, begun, a.MaxAt(at))
+		}
+		first, last := a.Range(at, at.Add(time.Hour))
+		if fields.Time.Year() == 9999 {
+			return // the last date stands for many units
+		}
+		touched := fields.Time.Before(at.Add(time.Hour)) && fields.Time.Add(a.Layout().Unit).After(at)
+		if touched != (first <= id && id <= last) {
+			t.Fatalf("%v: the hour from %v touches the unit of %v: %v, but Range = %d, %d", l, at, fields, touched, first, last)
+		}
+	})
+}
