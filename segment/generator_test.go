@@ -1,7 +1,6 @@
 package segment_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -115,38 +114,6 @@ func TestSizeOfRangesStaysInOutages(t *testing.T) {
 			}
 		})
 	}
-}
-
-// The store answers after FetchTimeout, so that each call wastes its range.
-func TestASlowStoreWastesFewIDs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		slow := atomic.Bool{}
-		source := &scripted{after: func() {
-			if slow.Load() {
-				time.Sleep(6 * time.Second)
-			}
-		}}
-		g := open(t, segment.Config{Source: late{source}, Step: 10, MaxStep: 160})
-		for range 12 {
-			take(t, g, int(g.Stats().Sources[0].Step))
-			synctest.Wait()
-		}
-		slow.Store(true)
-		before := len(source.calls())
-		take(t, g, 160)
-		time.Sleep(time.Minute)
-		if sizes := source.calls()[before:]; !slices.Equal(sizes[:6], []int64{160, 80, 40, 20, 10, 10}) {
-			t.Errorf("ranges of %v IDs, want them halved down to Step", sizes)
-		}
-	})
-}
-
-// A late source returns the error of a context that has ended meanwhile.
-type late struct{ segment.Source }
-
-func (l late) Advance(ctx context.Context, name string, n int64) (segment.Range, error) {
-	r, err := l.Source.Advance(ctx, name, n)
-	return r, cmp.Or(ctx.Err(), err)
 }
 
 // A deaf source does not look at its context.
@@ -263,24 +230,6 @@ func TestSeveralSourcesTakeTurnsAndReplaceEachOther(t *testing.T) {
 			}
 		})
 	}
-}
-
-// Ranges that lasted too short a time double, and halve again when callers slow down.
-func TestRangesShrinkAgain(t *testing.T) {
-	testkit.Bubble(t, "", func(t *testing.T) {
-		g := open(t, segment.Config{Source: new(scripted), Step: 10, MaxStep: 80})
-		sizes := func(pause time.Duration) (seen []int64) {
-			for range 500 {
-				take(t, g, 1)
-				time.Sleep(pause)
-				seen = append(seen, g.Stats().Sources[0].Step)
-			}
-			return slices.Compact(seen)
-		}
-		if fast, slow := sizes(time.Second), sizes(time.Hour); !slices.Equal(fast, []int64{10, 20, 40, 80}) || !slices.Equal(slow, []int64{80, 40, 20, 10}) {
-			t.Errorf("ranges of %d IDs at one a second, and then of %d at one an hour", fast, slow)
-		}
-	})
 }
 
 // Goroutines take IDs in all ways at once, of one source and of two.

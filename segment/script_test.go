@@ -32,15 +32,16 @@ import (
 //	on a ok / range 90 99 2 / fail away / hang / retry; hang / late; ok / sleep 1s; ok / hold; ok / panic
 //	log                          shows log records and calls of Trace.Fetched from now on
 //	restore 1                    sets the counter back, as a restored backup does
+//	every 1s                     is the pause after each ID of take
 //	at 2026-11-22T00:00:00       sets the clock of Numbers; in a story without it they have the system's
 //
-// Each call of a source takes the next answer, and the last answer stays. hang and late wait for
-// the end of the context, and hang returns its error. hold waits for the command go, or for
-// "go a-20000101" in a call for that counter.
+// Each call of a source takes the next answer, and the last answer stays. hang, late and
+// waste wait for the end of the context. hang returns its error, and so does waste, which has moved
+// the counter. hold waits for the command go, or for "go a-20000101" in a call for that counter.
 //
 // These commands are under test:
 //
-//	open reject timeout=3s step=1 start=1m panics   New, also shows the time of RetryAfter
+//	open reject timeout=3s step=1 maxstep=8 start=1m panics   New, also shows the time of RetryAfter
 //	open within=1s                          NewContext with a time limit
 //	take 20, fill 5, reserve 3, wait 1m     Next, Fill, Reserve, and NextContext with a time limit
 //	take 20 l                               Next of a lane, which is made for "take 0 l"
@@ -75,6 +76,7 @@ type script struct {
 	t       *testing.T
 	policy  segment.EmptyPolicy
 	logging bool
+	pause   time.Duration    // after each ID of take
 	events  testkit.Recorder // log records and calls of Trace
 	results testkit.Recorder // of the commands since the last one was shown
 	answers testkit.Answers  // of the sources, by name
@@ -102,6 +104,7 @@ type answering struct {
 
 func (s *answering) Advance(ctx context.Context, name string, n int64) (segment.Range, error) {
 	var given *segment.Range
+	wasted := false
 	s.before = func(_ context.Context, name string, _ int64) error {
 		for _, c := range s.answers.Next(s.name) {
 			switch c.Arg(0) {
@@ -119,6 +122,8 @@ func (s *answering) Advance(ctx context.Context, name string, n int64) (segment.
 				return ctx.Err()
 			case "late":
 				<-ctx.Done()
+			case "waste":
+				wasted = true
 			case "hold":
 				<-s.gate(name)
 			case "sleep":
@@ -130,6 +135,10 @@ func (s *answering) Advance(ctx context.Context, name string, n int64) (segment.
 		return nil
 	}
 	r, err := s.scripted.Advance(ctx, name, n)
+	if wasted {
+		<-ctx.Done()
+		return r, ctx.Err()
+	}
 	if given != nil {
 		return *given, nil
 	}
@@ -162,6 +171,8 @@ func (w *script) step(words testkit.Words) {
 		close(w.gate(cmp.Or(words.Arg(1), "a")))
 	case "log":
 		w.logging = true
+	case "every":
+		w.pause = words.Duration(1)
 	case "restore":
 		w.sources[0].(*answering).restore("a", words.Number(1))
 	case "at":
@@ -259,6 +270,7 @@ func (w *script) config(words testkit.Words) segment.Config {
 	words.Set("start", &cfg.StartTimeout)
 	words.Set("step", &cfg.Step)
 	words.Set("step", &cfg.MaxStep)
+	words.Set("maxstep", &cfg.MaxStep)
 	return cfg
 }
 
@@ -328,6 +340,7 @@ func (w *script) take(words testkit.Words) (string, error) {
 			return w.list(ids), err
 		}
 		ids = append(ids, id)
+		time.Sleep(w.pause)
 	}
 	return w.list(ids), nil
 }

@@ -18,7 +18,6 @@ import (
 type scripted struct {
 	delta, remainder int64
 	before           func(ctx context.Context, name string, n int64) error // nil: nothing
-	after            func()                                                // the counter has moved; nil: nothing
 
 	mu    sync.Mutex
 	next  map[string]int64
@@ -33,9 +32,6 @@ func (s *scripted) Advance(ctx context.Context, name string, n int64) (segment.R
 		if err := s.before(ctx, name, n); err != nil {
 			return segment.Range{}, err
 		}
-	}
-	if s.after != nil {
-		defer s.after()
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
