@@ -48,19 +48,6 @@ func TestCarriedClockKeepsTheBordersOfUnits(t *testing.T) {
 	}
 }
 
-// NextContext takes each ID of a unit, and none beyond it, while the clock is carried on.
-func TestNextContextOnACarriedClock(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := openCarried(t, defaultgen.Config{})
-		for i := range int64(40) {
-			id, err := g.NextContext(t.Context())
-			if f := gentest.Parse(t, g, id, err); f.Sequence != i%16 || !f.Time.Equal(gentest.Start.Add(time.Duration(i/16)*time.Second)) {
-				t.Fatalf("ID %d is %v", i, f)
-			}
-		}
-	})
-}
-
 // The clock is read once a unit or a millisecond when it is the system's, and for each ID when it
 // is the user's.
 func TestHowOftenTheClockIsRead(t *testing.T) {
