@@ -194,7 +194,9 @@ func (w *script) step(words testkit.Words) {
 		}
 	}
 	synctest.Wait()
-	if w.Events(w.results.Read()); w.logging {
+	results := w.results.Read()
+	slices.Sort(results) // commands beside each other end in any order
+	if w.Events(results); w.logging {
 		w.Events(w.events.Read())
 	}
 }
@@ -305,7 +307,7 @@ func (w *script) check(words testkit.Words) {
 		w.t.Errorf("%v, want a FieldError of each mistake; New: %v", err, errNew)
 	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {
-		w.results.Note("%s", strings.TrimPrefix(line, "uidring: invalid config: "))
+		w.Print("  %s", strings.TrimPrefix(line, "uidring: invalid config: "))
 	}
 }
 
