@@ -190,6 +190,8 @@ func (s *memStore) Namespaces(context.Context) (map[string]leasestore.Meta, erro
 	if s.others == nil && s.status.Namespace != "" {
 		return nil, errLostAnswer
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	all := map[string]leasestore.Meta{s.status.Namespace: s.meta}
 	maps.Copy(all, s.others)
 	return all, nil
