@@ -133,7 +133,7 @@ func (l *lease) raise(ctx context.Context, next leasestore.Row, bound int64) err
 			l.prove(next)
 			return nil
 		}
-		if bound > 0 && l.forgotten(found) && found.Identity != next.Identity {
+		if bound > 0 && l.rewound(found) && found.Identity != next.Identity {
 			l.grant.Last = min(l.grant.Last, bound)
 			return fmt.Errorf("%w: row %d: the server was %q, and the present one has lost the last claim or renewal of this process, as a failover "+
 				"may; it takes another worker ID", ErrWorkerRowLost, l.row.WorkerID, l.server)
@@ -143,12 +143,6 @@ func (l *lease) raise(ctx context.Context, next leasestore.Row, bound int64) err
 		}
 		l.prove(found)
 	}
-}
-
-// forgotten reports whether a row is as it was before the last claim or renewal of this lease. If
-// its term is of an earlier server, the next holder begins above the bound of the present one.
-func (l *lease) forgotten(found leasestore.Row) bool {
-	return found.Version < l.row.Version || found.Version == l.row.Version && found.Token == l.row.Token && found.Fence < l.row.Fence
 }
 
 // load returns a func that reads the row.
