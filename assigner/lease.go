@@ -133,6 +133,7 @@ func (l *lease) raise(ctx context.Context, next leasestore.Row, bound int64) err
 			l.prove(next)
 			return nil
 		}
+		//mutate:number a bound is far above 1
 		if bound > 0 && l.rewound(found) && found.Identity != next.Identity {
 			l.grant.Last = min(l.grant.Last, bound)
 			return fmt.Errorf("%w: row %d: the server was %q, and the present one has lost the last claim or renewal of this process, as a failover "+
