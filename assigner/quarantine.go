@@ -62,7 +62,7 @@ func (l *lease) recognise(ctx context.Context, v view) (ofServer string, bound i
 		return "", 0, fmt.Errorf("assigner: read the meta row: %w", err)
 	}
 	if c.meta.Version == 0 { // the row is gone, too
-		return "", 0, nil
+		return "", 0, nil //mutate:number the row has no term, either
 	}
 	err = c.recognise()
 	return term(c.meta), c.meta.Quarantine, err
