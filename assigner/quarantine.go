@@ -71,7 +71,9 @@ func (l *lease) recognise(ctx context.Context, v view) (ofServer string, bound i
 // rewound reports whether a row is as it was before the last claim or renewal of this lease. If
 // its term is of an earlier server, the next holder begins above the bound of the present one.
 func (l *lease) rewound(found leasestore.Row) bool {
-	return found.Version < l.row.Version || found.Version == l.row.Version && found.Token == l.row.Token && found.Fence < l.row.Fence
+	return found.Version < l.row.Version ||
+		//mutate:operator a swap from an equal row succeeds
+		found.Token == l.row.Token && found.Fence < l.row.Fence
 }
 
 // found returns the fence above which a claim of a row begins. Of a new worker ID it is the zero
