@@ -106,18 +106,15 @@ func sqlState(err error) string {
 	return e.SQLState()
 }
 
-// fileRefused reports whether SQLSTATE 42501 is of a file that the operating system refuses to the
-// server. Otherwise it is of a user without a right. Only the texts of the errors differ.
-func fileRefused(err error) bool {
-	return sqlState(err) == "42501" && strings.Contains(err.Error(), "could not ")
-}
+// errFile: SQLSTATE 42501 is also of a file that the operating system refuses to the server.
+var errFile = errors.New("the server cannot open a file of its own")
 
 func diagnosePostgres(err error) diagnosis {
 	state := sqlState(err)
 	if strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P0") { // connection, shutdown
 		return unreachable
 	}
-	if fileRefused(err) {
+	if errors.Is(err, errFile) {
 		return full
 	}
 	if state != "" {
@@ -172,6 +169,8 @@ func (p *postgresServer) look(ctx context.Context, conn *session, group []table,
 	case identity == postgresIdentity && p.leavesIdentity(ctx, conn, err):
 		conn.began = ""
 		return p.look(ctx, conn, group, status)
+	case sqlState(err) == "42501": // the user has the rights
+		return fmt.Errorf("%w: %w", errFile, err)
 	case err != nil:
 		return postgresFailed(err)
 	case readOnly != "off" && recovery:

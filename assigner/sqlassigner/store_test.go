@@ -225,7 +225,7 @@ func TestDiagnosis(t *testing.T) {
 			errors.New("x"), final("%w", errPasses), closedError(false)}, nil, false, false},
 
 		{"pgx", []error{stateError("40001"), stateError("40P01"), stateError("55P03"), stateError("42P07"), stateError("42710"),
-			stateError("53000"), stateError("53100"), stateError("53200"), stateError("58030"), fmt.Errorf("could not open file %w", stateError("42501"))}, nil, true, true},
+			stateError("53000"), stateError("53100"), stateError("53200"), stateError("58030"), fmt.Errorf("%w: %w", errFile, stateError("42501"))}, nil, true, true},
 		{"pgx", []error{stateError("23505")}, nil, true, false},
 		{"pgx", []error{stateError("25006"), errReadOnly}, leasestore.ErrNotDurable, true, true},
 		{"pgx", []error{stateError("08000"), stateError("08006"), stateError("57P01"), stateError("57P02"), stateError("57P03"),
