@@ -108,7 +108,7 @@ func (l *lease) lookHeld(ctx context.Context, held int64) (view, error) {
 			"the server was %q and is %q", ErrWorkerRowLost, l.row.WorkerID, elapsed, l.safe, l.server, v.status.Identity)
 	case l.quarantine == nil && held < v.passed:
 		return v, fmt.Errorf("%w: row %d: the renewal comes too late: the fence %d has been past for more than %v; "+
-			"nothing is needed: the generator takes another worker ID", ErrWorkerRowLost, l.row.WorkerID, held, storecall.ClockBound)
+			"the generator tries to take another worker ID", ErrWorkerRowLost, l.row.WorkerID, held, storecall.ClockBound)
 	}
 	return v, nil
 }
@@ -204,7 +204,7 @@ func (l *lease) End(ctx context.Context, e Ending) error {
 	for held.Token == l.row.Token { // again if a renewal takes effect late
 		free := held
 		free.Token = ""
-		if kept := l.elders.kept; kept > 0 { // by callers
+		if kept := l.elders.kept; kept > 0 { //mutate:number by callers; a nanosecond more
 			free.Former = max(held.Former, l.elders.taken, l.terms.alloc.Delta(l.terms.alloc.Time(l.terms.domain.Now()).Add(kept)))
 		}
 		if l.lowers(held.Fence) {

@@ -172,13 +172,14 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 	case held && errors.Is(err, assigner.ErrWorkerRowLost):
 		return 0
 	}
-	k.lastErr.Store(&err)
 	if after, passes := uidring.RetryAfter(err); passes && !held {
 		k.delay = k.pause(after, err)
+		err = postponed{err, time.Now().Add(k.delay)}
 	} else {
 		k.delay = nextDelay(k.delay, from.RenewWithin) //mutate:swap failed does not read the delay
 		k.failed(err)
 	}
+	k.lastErr.Store(&err)
 	generator.Report(k.Logger, "RenewFailed", k.Trace.RenewFailed, assigner.LeaseInfo{Grant: k.Latest().Grant, Err: err})
 	k.reportShortage(err)
 	return k.delay

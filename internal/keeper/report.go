@@ -4,8 +4,10 @@ import (
 	"errors"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/internal/generator"
+	"github.com/uidring/uidring/internal/storecall"
 )
 
 // A report remembers the records that the log has, so that each comes once. Only the goroutine, and
@@ -77,9 +79,12 @@ func (k *Keeper) reportShortage(err error) {
 		return
 	}
 	k.report.short = true
-	remedy := "bring the store back; do not restart processes, since a start needs the store"
-	if k.report.failure != errOutage { // the store answers: the error has the time to wait
+	remedy := "do what the error says; the generator then goes on by itself, and a restart would meet the same error"
+	switch _, passes := uidring.RetryAfter(err); {
+	case passes: // the error has the time to wait
 		remedy = "wait; do not restart processes, since a start waits as well"
+	case storecall.Passes(err):
+		remedy = "bring the store back; do not restart processes, since a start needs the store"
 	}
 	k.Logger.Error("worker ID: callers get no IDs", "worker", k.Latest().WorkerID, "calls", "Next returns ErrLeaseExhausted, NextContext waits",
 		"remedy", remedy, "error", err)
@@ -108,9 +113,9 @@ func (k *Keeper) announceLayout() {
 	if !k.report.leftOut {
 		return
 	}
-	d := k.domain(nil)
-	k.Logger.Warn("the Layout was left out, and cannot change later", "layout", d.Layout.String(),
-		"ids_per_second", int64(time.Second/d.Layout.Unit)*(k.Alloc.MaxSequence()+1), "ends", k.Alloc.Expires().Format(time.DateOnly), "worker_ids", d.MaxWorkerID()+1,
+	layout := k.Alloc.Layout()
+	k.Logger.Warn("the Layout was left out, and cannot change later", "layout", layout.String(),
+		"ids_per_second", int64(time.Second/layout.Unit)*(k.Alloc.MaxSequence()+1), "ends", k.Alloc.Expires().Format(time.DateOnly), "worker_ids", k.Alloc.MaxWorkerID()+1,
 		"remedy", "write one down: bitsalloc.Recommended() for leased worker IDs, or bitsalloc.Default() to keep this one")
 }
 
@@ -130,7 +135,7 @@ func (k *Keeper) announceStart(s *State) {
 	}
 	k.Logger.Warn("worker ID begins ahead of the clock", "worker", s.WorkerID, "ahead", (time.Duration(ahead) * k.Alloc.Layout().Unit).String(),
 		"until", k.Alloc.Time(until).UTC().Format(time.RFC3339), "calls", calls,
-		"remedy", "after a crash or a Recover wait, or raise MaxAhead; call Close when a process ends; after a burst choose a layout with more sequence bits")
+		"remedy", "after a crash, a failover or a Recover wait, or allow IDs ahead of the clock (cached: MaxAhead, defaultgen: OnClockBack GoOn); call Close when a process ends; after a burst choose a layout with more sequence bits")
 }
 
 // announce warns, once each, when the layout ends within a year, and when callers have driven ID

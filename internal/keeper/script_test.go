@@ -209,9 +209,10 @@ type command struct {
 	testkit.Words
 }
 
-// failures are the errors that do not pass.
+// failures are the errors that tell no time to wait.
 var failures = map[string]error{
 	"down":      errors.New("connection refused"),
+	"away":      storecall.Away{Err: errors.New("the network is down")},
 	"lost":      fmt.Errorf("%w: row 1 has been taken over", assigner.ErrWorkerRowLost),
 	"regressed": errors.Join(assigner.ErrWorkerRowLost, leasestore.ErrFenceRegressed),
 	"missing":   errors.Join(assigner.ErrWorkerRowLost, leasestore.ErrRowMissing),
@@ -345,7 +346,7 @@ func (c command) fails(err error) {
 		}
 	}
 	if after, passes := uidring.RetryAfter(err); passes {
-		text += fmt.Sprintf(" (passes after %v)", after.Round(time.Second)) // some pauses are random
+		text += fmt.Sprintf(" (passes after %v)", after.Round(max(time.Second, min(after, time.Minute).Truncate(time.Minute)))) // some pauses are random
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		text += " (the end of the context)"

@@ -110,6 +110,17 @@ func (k *Keeper) pause(after time.Duration, err error) time.Duration {
 	return least + rand.N(min(least/8, 5*time.Second)) //mutate:number tuning of the jitter
 }
 
+// A postponed is an error that passes by the next call of Assign.
+type postponed struct {
+	error
+	next time.Time
+}
+
+func (p postponed) Unwrap() error { return p.error }
+
+// RetryAfter returns the time until that call.
+func (p postponed) RetryAfter() time.Duration { return max(time.Until(p.next), shortestPause) }
+
 // AwaitFirst waits for d, in which the first unit begins that no earlier holder has used, or until
 // ctx ends. If ctx ends earlier, it returns an error at once.
 func (k *Keeper) AwaitFirst(ctx context.Context, d time.Duration) error {

@@ -120,6 +120,7 @@ func (k *Keeper) lose(held *State, grant assigner.Grant, err error) {
 			k.transition(state, state.ended())
 		}
 	}
+	k.report.failure, k.report.short = nil, false // the next failure is of a claim
 	k.Logger.Error("worker ID lost", "worker", held.WorkerID, "error", err)
 	generator.Report(k.Logger, "LeaseLost", k.Trace.LeaseLost, assigner.LeaseInfo{Grant: held.Grant, Err: err})
 }

@@ -12,8 +12,8 @@ import (
 )
 
 // Window returns the ID time between the generator's position and the limit of the current
-// lease, and the real time that it lasts at the present pace. Both are 0 without a fence, at the
-// limit, and when no worker ID is held.
+// lease, and the real time until callers, at their present pace, or the clock reach the limit. Both
+// are 0 without a fence, at the limit, and when no worker ID is held.
 func (k *Keeper) Window() (left, lasts time.Duration) {
 	state := k.Current()
 	if state == nil || !state.Fenced() {
@@ -21,11 +21,16 @@ func (k *Keeper) Window() (left, lasts time.Duration) {
 	}
 	_, position := k.hooks.Deltas()
 	position = min(position, state.Last)
-	left = k.Alloc.Time(state.Last).Sub(k.Alloc.Time(position))
-	if pace := state.pace(position) * k.Alloc.Layout().Unit.Seconds(); pace > 1 { //mutate:operator at a slower pace the clock catches up, and at 1 both are left
-		return left, time.Duration(float64(left) / pace)
+	limit := k.Alloc.Time(state.Last)
+	if left = limit.Sub(k.Alloc.Time(position)); left == 0 {
+		return 0, 0
 	}
-	return left, left
+	lasts = limit.Sub(k.Alloc.Time(min(position, k.Alloc.Delta(state.Clock.Now()))))
+	//mutate:operator,number at a pace of 0 callers never reach it
+	if pace := state.pace(position) * k.Alloc.Layout().Unit.Seconds(); pace > 0 {
+		lasts = time.Duration(min(float64(lasts), float64(left)/pace))
+	}
+	return left, lasts
 }
 
 // Shortage returns ErrLeaseExhausted, and says why no grant covers the next unit.
