@@ -66,6 +66,7 @@ var sqliteErrors = []struct {
 	{8, "readonly database", unwritable},
 	{3, "access permission denied", unwritable},
 	{23, "not authorized", unwritable},
+	{13, "database or disk is full", diagnosis{passes: true, advice: "make room on the disk, or raise PRAGMA max_page_count"}},
 	{14, "unable to open database file", diagnosis{sentinel: ErrUnreachable, advice: "check that the file and its folder exist and are writable"}},
 	{0, "no such table", noTable},
 	{0, "UNIQUE constraint failed", duplicate},

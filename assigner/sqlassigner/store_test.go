@@ -238,12 +238,12 @@ func TestDiagnosis(t *testing.T) {
 		{"sqlite", []error{codeError(1032)}, leasestore.ErrDamaged, false, false},
 		{"sqlite", []error{codeError(5), codeError(6), codeError(5 | 2<<8), codeError(6 | 1<<8), errors.New("database is locked"),
 			errors.New("database table is locked: WORKER_NODE"), networkError("sqlite3: database is locked")}, nil, true, true},
-		{"sqlite", []error{errors.New("UNIQUE constraint failed: WORKER_NODE_PIN.ID")}, nil, true, false},
+		{"sqlite", []error{errors.New("UNIQUE constraint failed: WORKER_NODE_PIN.ID"), codeError(13), errors.New("database or disk is full (13)")}, nil, true, false},
 		{"sqlite", []error{codeError(8), codeError(3), codeError(23), errors.New("attempt to write a readonly database")},
 			ErrAccessDenied, false, false},
 		{"sqlite", []error{codeError(14), errors.New("unable to open database file: no such file")}, ErrUnreachable, false, false},
 		{"sqlite", []error{errors.New("no such table: WORKER_NODE")}, ErrTableMissing, false, false},
-		{"sqlite", []error{codeError(1), codeError(9), codeError(10), codeError(13), driver.ErrBadConn, context.DeadlineExceeded, errors.New("x"),
+		{"sqlite", []error{codeError(1), codeError(9), codeError(10), driver.ErrBadConn, context.DeadlineExceeded, errors.New("x"),
 			networkError("sqlite3: SQL logic error: no such column: OWNER")}, nil, false, false},
 	} {
 		d, err := dialectOf(tt.dialect, nil)
