@@ -38,7 +38,8 @@ type Domain struct {
 	MaxAhead int64
 
 	// KeptFor is how long callers of the generator may keep an ID before they use it, such as the
-	// clients of an ID service. Horizon of package leasestore stays behind these IDs.
+	// clients of an ID service: at most a minute. Horizon of package leasestore stays behind these
+	// IDs.
 	KeptFor time.Duration
 
 	// Registered promises that the caller calls End on each lease that it stops using. In return,
@@ -75,8 +76,9 @@ type Lease interface {
 	// Renew tells the store that the holder lives, checks that the worker ID still belongs to the
 	// lease, and returns the grant from now on. When the grant is fenced, Renew raises Last to at
 	// least u.Want; a store of GuaranteeLossy may allow less, bounded by its clock, and no store
-	// allows a Want that is hours above u.Used. Renew changes nothing else of the grant. While
-	// it succeeds, the generator calls it about once in RenewWithin, and at least once a minute.
+	// allows a Want that is far above the use of a few windows. Renew changes nothing else of the
+	// grant. While it succeeds, the generator calls it about once in RenewWithin, and at least once
+	// a minute.
 	//
 	// ErrWorkerRowLost ends the lease; do not renew it again. The holder of a fenced grant may go
 	// on up to the Last that Renew returns with the error, which may be lower than before: its

@@ -23,7 +23,7 @@ import (
 
 // A LeaseConfig configures how [Leased], [Auto] and [Fenced] take and renew leases. Its zero value
 // is ready to use. All processes of a namespace must use the same Window, MaxLead, MaxSkew and
-// FirstWorkerID. The three spans are at most ten years each.
+// FirstWorkerID. The three spans are 1 ms to ten years each.
 type LeaseConfig struct {
 	// Window is how far ahead of use a lease reaches, and so how long the store may be unreachable,
 	// at the present rate of use, before a generator runs out of deltas. It is at least one unit. A
@@ -157,11 +157,10 @@ func newLeaser(store leasestore.Store, cfg LeaseConfig) *leaser {
 	cfg.Owner = cmp.Or(cfg.Owner, holder)
 	l := &leaser{store: store, cfg: cfg, holder: holder, shuffle: rand.Shuffle, pause: backOff, clock: hostClock}
 	l.config.Check(store != nil, "store", "nil", "a store")
-	//mutate:number,operator the defaults leave no 0, and a nanosecond is no use
-	l.config.Check(cfg.Window >= 0 && cfg.Window <= maxSpan, "Window", cfg.Window, "0 (2 min) to %v", maxSpan)
-	l.config.Check(cfg.MaxLead >= 0 && cfg.MaxLead <= maxSpan, "MaxLead", cfg.MaxLead, "0 (default) to %v", maxSpan)
-	//mutate:number,operator as for Window
-	l.config.Check(cfg.MaxSkew >= 0 && cfg.MaxSkew <= maxSpan, "MaxSkew", cfg.MaxSkew, "0 (1 min) to %v", maxSpan)
+	l.config.Check(cfg.Window >= time.Millisecond && cfg.Window <= maxSpan, "Window", cfg.Window, "0 (2 min), or 1ms to %v", maxSpan)
+	l.config.Check(cfg.MaxLead == 0 || cfg.MaxLead >= time.Millisecond && cfg.MaxLead <= maxSpan, "MaxLead", cfg.MaxLead, "0 (default), or 1ms to %v", maxSpan)
+	l.config.Check(cfg.MaxSkew >= time.Millisecond && cfg.MaxSkew <= maxSpan, "MaxSkew", cfg.MaxSkew, "0 (1 min), or 1ms to %v", maxSpan)
+	l.config.Check(cfg.FirstWorkerID >= 0, "FirstWorkerID", cfg.FirstWorkerID, "0 to the largest worker ID of the layout")
 	l.config.Check(utf8.ValidString(cfg.Owner) && utf8.RuneCountInString(cfg.Owner) <= 255 && !strings.Contains(cfg.Owner, "\x00"),
 		"Owner", strconv.Quote(cfg.Owner), "up to 255 characters of UTF-8 without NUL")
 	return l
@@ -181,6 +180,9 @@ func (a *leaser) Assign(ctx context.Context, d Domain) (Lease, error) {
 	}
 	if err := d.CheckWorkerID(a.cfg.FirstWorkerID, "FirstWorkerID"); err != nil {
 		return nil, err
+	}
+	if d.KeptFor < 0 || d.KeptFor > storecall.KeepBound {
+		return nil, fmt.Errorf("assigner: Domain.KeptFor is %v, allowed: 0 to %v", d.KeptFor, storecall.KeepBound)
 	}
 	ctx, end := storecall.Operation(ctx)
 	defer end()
