@@ -127,7 +127,7 @@ var (
 	noLogin = diagnosis{sentinel: ErrAccessDenied, advice: "check user and password, and whether the user may connect from this host, or must with TLS"}
 	noRight = diagnosis{sentinel: ErrAccessDenied, noRight: true,
 		advice: "the user needs SELECT, INSERT and UPDATE on the tables of schema/, and CREATE to make a missing one"}
-	noRightOfSchema   = diagnosis{sentinel: ErrAccessDenied, noRight: true, advice: noRight.advice + " (GRANT CREATE ON SCHEMA)"}
+	noRightOfSchema   = diagnosis{sentinel: ErrAccessDenied, noRight: true, advice: noRight.advice + " (GRANT USAGE, CREATE ON SCHEMA)"}
 	noRightOrDatabase = diagnosis{sentinel: ErrAccessDenied,
 		advice: "the database does not exist, or the user has no right to it: CREATE DATABASE, or GRANT SELECT, INSERT, UPDATE, CREATE on its tables"}
 	duplicate = diagnosis{passes: true, exists: true, advice: "either many processes write the same row, or rows of WORKER_NODE " +

@@ -23,11 +23,13 @@ func postgresDialect(logger *slog.Logger) dialect {
 		quote:     `"`,
 		inSchemas: true,
 		// A process with another search_path or user may find the table in any schema. Schemas of
-		// temporary tables do not count.
+		// temporary tables do not count. The place of a schema of the path that this user may not
+		// use, and the server therefore skips, is -1.
 		relations: "WITH path AS (SELECT name, place FROM unnest(current_schemas(false)) WITH ORDINALITY AS p(name, place) " +
 			"WHERE left(name, 8) <> 'pg_temp_') SELECT name, '', place, FALSE FROM path UNION ALL " +
-			"SELECT n.nspname, c.relname, COALESCE(path.place, 0), FALSE FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace " +
-			"LEFT JOIN path ON path.name = n.nspname WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't' " +
+			"SELECT n.nspname, c.relname, COALESCE(path.place, CASE WHEN lower(n.nspname) IN (SELECT lower(btrim(replace(p, '$user', " +
+			"current_user), ' \"')) FROM unnest(string_to_array(current_setting('search_path'), ',')) AS p) THEN -1 ELSE 0 END), FALSE " +
+			"FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN path ON path.name = n.nspname WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't' " +
 			"AND lower(c.relname) IN (?) ORDER BY 3, 1, 2",
 		onConflict: true,
 		returning:  true,
@@ -87,8 +89,8 @@ var postgresErrors = map[string]diagnosis{
 	"42P07": collision, "42710": collision, // CREATE … IF NOT EXISTS of several processes at once: table, type exists
 	"25006": readOnlySession,
 	"53000": full, "53100": full, "53200": full, "58030": full, // open files, disk, memory, input or output
-	"53300": noConnection, "57014": timedOut, // by statement_timeout, or by another session
-	"28000": noLogin, "28P01": noLogin, "42501": noRightOfSchema, // user, password, table
+	"53300": noConnection, "57014": timedOut, "25P04": timedOut, // by statement_timeout or another session, by transaction_timeout
+	"28000": noLogin, "28P01": noLogin, "42501": noRightOfSchema, // user, password, table or schema
 	"3D000": noDatabase, "42P01": noTable,
 	"42P05": pooled, "26000": pooled, // a prepared statement exists already, or does not exist
 	"23505": duplicate, "42P10": keyMissing, // ON CONFLICT names no key
@@ -132,7 +134,7 @@ func diagnosePostgres(err error) diagnosis {
 }
 
 // A postgresServer holds a fact about the server of a store: the user may not call the functions of
-// its identity. Any number of goroutines may use it at once.
+// its identity, or the server lacks them. Any number of goroutines may use it at once.
 type postgresServer struct {
 	anonymous atomic.Bool
 	logger    *slog.Logger
@@ -143,14 +145,19 @@ type postgresServer struct {
 // the name of the present WAL file, since the control file is updated later.
 const postgresIdentity = "(SELECT system_identifier || ' timeline ' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM pg_control_system())"
 
+// postgresAllows selects whether the user may call the functions of postgresIdentity.
+const postgresAllows = "(SELECT bool_and(COALESCE(has_function_privilege(to_regprocedure(f), 'EXECUTE'), FALSE)) FROM unnest(ARRAY" +
+	"['pg_control_system()', 'pg_walfile_name(pg_lsn)', 'pg_current_wal_lsn()']) AS f)"
+
 // postgresClock selects microseconds since 1970.
 const postgresClock = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)"
 
-// look asks all in one SELECT. The identity is "" if the user may not call its functions.
+// look asks all in one SELECT. The identity is "" if the user may not call its functions. Each look
+// then asks whether that has changed: a right may be granted, and another role may have lacked it.
 func (p *postgresServer) look(ctx context.Context, conn *session, group []table, status *leasestore.Status) (err error) {
-	identity := postgresIdentity
-	if p.anonymous.Load() {
-		identity = "''"
+	anonymous, identity := p.anonymous.Load(), postgresIdentity
+	if anonymous {
+		identity = "CASE WHEN " + postgresAllows + " THEN 'visible' ELSE '' END"
 	}
 	var commit, fsync, readOnly string
 	var clock int64
@@ -165,12 +172,17 @@ func (p *postgresServer) look(ctx context.Context, conn *session, group []table,
 		fields, values = append(fields, &kinds[i]), append(values, t.full)
 	}
 	err = conn.QueryRowxContext(ctx, conn.Rebind("SELECT "+strings.Join(columns, ", ")), values...).Scan(fields...)
+	state := sqlState(err)
+	if !anonymous && (state == "42501" || state == "42883") { // no right, no such function
+		err = p.denied(ctx, conn, group, err)
+	}
+	if anonymous && err == nil && status.Identity != "" {
+		p.anonymous.Store(false)
+	}
 	switch {
-	case identity == postgresIdentity && p.leavesIdentity(ctx, conn, err):
+	case p.anonymous.Load() != anonymous:
 		conn.began = ""
 		return p.look(ctx, conn, group, status)
-	case sqlState(err) == "42501": // the user has the rights
-		return fmt.Errorf("%w: %w", errFile, err)
 	case err != nil:
 		return postgresFailed(err)
 	case readOnly != "off" && recovery:
@@ -193,28 +205,23 @@ func (p *postgresServer) look(ctx context.Context, conn *session, group []table,
 	return nil
 }
 
-// leavesIdentity reports whether a look has failed since the user may not call the functions of the
-// identity, or the server lacks them. Later looks do without. The server has the same error for a
-// file of its own that it cannot read for a moment, so leavesIdentity asks for the right.
-func (p *postgresServer) leavesIdentity(ctx context.Context, conn *session, err error) bool {
-	switch sqlState(err) {
-	case "42883": // no such function
-		p.anonymous.Store(true)
-		return true
-	case "42501":
-		var allowed bool
-		const ask = "SELECT bool_and(has_function_privilege(f, 'EXECUTE')) FROM unnest(ARRAY" +
-			"['pg_control_system()', 'pg_walfile_name(pg_lsn)', 'pg_current_wal_lsn()']) f"
-		if conn.QueryRowxContext(ctx, ask).Scan(&allowed) != nil || allowed {
-			return false
-		}
+// denied judges the error of a look that asked for the identity. It sets anonymous if the user may
+// not call its functions. The server has the same error for a schema that the user may not use, and
+// for a file of its own that it cannot read for a moment.
+func (p *postgresServer) denied(ctx context.Context, conn *session, group []table, err error) error {
+	var allowed bool
+	var oid sql.NullString
+	switch {
+	case conn.QueryRowxContext(ctx, "SELECT "+postgresAllows).Scan(&allowed) != nil:
+	case !allowed:
 		if p.anonymous.CompareAndSwap(false, true) {
 			p.logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: cannot see when the server is replaced, as by a failover that loses commits",
 				slog.String("remedy", "GRANT EXECUTE ON FUNCTION pg_control_system() TO the user"), slog.Any("error", err))
 		}
-		return true
+	case len(group) == 0 || sqlState(conn.QueryRowxContext(ctx, conn.Rebind("SELECT to_regclass(?)"), group[0].full).Scan(&oid)) != "42501":
+		return fmt.Errorf("%w: %w", errFile, err)
 	}
-	return false
+	return err
 }
 
 // postgresKind describes a relkind and relpersistence. A view and a partitioned table have the

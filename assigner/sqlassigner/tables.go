@@ -131,7 +131,7 @@ func (s *store) locate(ctx context.Context, conn *session) error {
 	var now home
 	for _, r := range found { // in the order of the search path
 		switch {
-		case now.found, r.Place == 0:
+		case now.found, r.Place <= 0:
 		case r.Name == "":
 			now.schema = cmp.Or(now.schema, r.Schema)
 		case slices.Contains(ours, r.Name):
@@ -185,7 +185,7 @@ func (s *store) known(group []table) []table {
 // Without a name, it is a schema of the search path.
 type relation struct {
 	Schema, Name string // as the database has them
-	Place        int    // of the schema in the search path, from 1; 0: it is not there
+	Place        int    // of the schema in the search path, from 1; 0: it is not there; -1: the user may not use it
 	Folded       bool   // the server ignores letter case
 }
 
@@ -215,7 +215,7 @@ func (s *store) checkTables(ctx context.Context, conn *session, group []table) (
 	if err != nil {
 		return nil, err
 	}
-	var twins, afar []string
+	var twins, afar, barred []string
 	for _, r := range found {
 		if r.Folded {
 			r.Name = likeName(ours, r.Name)
@@ -224,12 +224,18 @@ func (s *store) checkTables(ctx context.Context, conn *session, group []table) (
 		case r.Name == "":
 		case slices.Contains(ours, r.Name) && r.Schema == s.home.Load().schema:
 			used = append(used, r.Name)
+		case r.Place < 0:
+			barred = append(barred, r.text())
 		case r.Place == 0:
 			afar = append(afar, r.text())
 		default:
 			meant := likeName(ours, r.Name)
 			twins = append(twins, r.text()+" beside "+relation{Schema: s.home.Load().schema, Name: meant}.text())
 		}
+	}
+	if len(barred) > 0 {
+		return nil, final("%w: the user may not use %s in a schema of search_path, and would use or create tables in the next one: "+
+			"GRANT USAGE ON SCHEMA … TO the user, or take the schema out of search_path", ErrAccessDenied, strings.Join(barred, ", "))
 	}
 	if len(twins) > 0 {
 		return nil, final("%w: the database has %s: two processes could count from two tables and give out each number twice; "+
