@@ -50,10 +50,10 @@ func mysqlDialect(logger *slog.Logger) dialect {
 // once.
 type mysqlServer struct {
 	logger    *slog.Logger
-	variables atomic.Pointer[[]string] // that the server has
-	foreign   atomic.Bool              // the server lacks one of oracleVariables
-	blind     atomic.Bool              // the user may not see replication
-	alone     atomic.Bool              // the user may not see the group
+	variables fact[[]string] // that the server has
+	foreign   atomic.Bool    // the server lacks one of oracleVariables
+	blind     fact[struct{}] // the user may not see replication
+	alone     fact[struct{}] // the user may not see the group
 }
 
 // look asks all in one SELECT. The first look of a process also asks which variables the server
@@ -84,10 +84,10 @@ func (m *mysqlServer) look(ctx context.Context, conn *session, group []table, st
 	err = conn.QueryRowxContext(ctx, "SELECT "+strings.Join(columns, ", ")).Scan(fields...)
 	// Another look at the same time may have learned first why this one fails.
 	switch d := diagnoseMySQL(err); {
-	case unseen(err) && (m.leavesGroup(ctx, conn, member) || m.leavesReplication(ctx, err, replication)):
+	case unseen(err) && (m.leavesGroup(ctx, conn, member) || m.leavesReplication(ctx, conn, replication)):
 		return m.look(ctx, conn, group, status)
 	case d == noVariable:
-		m.variables.Store(nil) // it is another server
+		m.variables.forget() // it is another server
 		if !foreign {
 			m.foreign.Store(true)
 			return m.look(ctx, conn, group, status)

@@ -5,12 +5,14 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
 	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/internal/test/faultconn"
+	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -114,4 +116,30 @@ func TestStatusOfAnotherServerBehindTheAddress(t *testing.T) {
 			t.Errorf("status %+v, %v of server %d", status, err, at)
 		}
 	}
+}
+
+// The user gets the right to see replication, and the server the plugin of Group Replication, while
+// the process runs.
+func TestChangedRightsAndPluginsAreNoticed(t *testing.T) {
+	dsn, peer := testserver.MySQL(t, "--gtid-mode=ON", "--enforce-gtid-consistency=ON", "--server-id=7", "--report-host=127.0.0.1").DSN(), testserver.FreeAddr(t)
+	admin := openMySQL(t, dsn)
+	storetest.Apply(t, admin)
+	storetest.Exec(t, admin, "CREATE USER ids@'%' IDENTIFIED BY 'hunter2'", "GRANT SELECT ON * TO ids@'%'")
+	s := storetest.LeaseStore(openMySQL(t, strings.Replace(dsn, "root@", "ids:hunter2@", 1)))
+	faults := func(want string) {
+		t.Helper()
+		if got := strings.Join(stores.Status(t, s).Faults, ", "); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("faults %q, want %q", got, want)
+		}
+	}
+	faults("")
+	storetest.Exec(t, admin, "GRANT SELECT ON performance_schema.* TO ids@'%'", "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT=1, SOURCE_USER='ids'", "START REPLICA SQL_THREAD")
+	faults("")
+	defer func(before time.Duration) { *sqlassigner.FactFor = before }(*sqlassigner.FactFor)
+	*sqlassigner.FactFor = 0
+	faults("running replication threads")
+	storetest.Exec(t, admin, "STOP REPLICA", "RESET REPLICA ALL", "INSTALL PLUGIN group_replication SONAME 'group_replication.so'",
+		"SET GLOBAL group_replication_group_name='aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa'", "SET GLOBAL group_replication_local_address='"+peer+"'", "SET GLOBAL group_replication_group_seeds='"+peer+"'",
+		"SET GLOBAL group_replication_single_primary_mode=OFF", "SET GLOBAL group_replication_bootstrap_group=ON", "START GROUP_REPLICATION")
+	faults("group_replication_single_primary_mode=OFF")
 }

@@ -28,6 +28,7 @@ var mysqlErrors = join(map[*diagnosis][]uint16{
 	// The statement may have taken effect, and the next one may succeed.
 	&unreachable: {
 		1047, 1053, 1079, 1152, 1927, 3032, 3169, 4031, // not ready, shutting down, offline, connection ended
+		9001, 9002, 9003, 9004, 9005, // ProxySQL without a server; TiDB: timeouts, no region
 		1180, 1181, 1317, 3100, // commit, rollback, interrupted, Group Replication cannot commit: others may have the change
 	},
 	&timedOut:     {1969, 3024},                   // MariaDB, MySQL

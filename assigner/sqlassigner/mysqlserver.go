@@ -22,8 +22,8 @@ var oracleVariables = []string{"autocommit", "innodb_flush_log_at_trx_commit", "
 // for Oracle's MySQL at first, where SHOW VARIABLES costs as much as the rest of a start, and more
 // when many processes start at once.
 func (m *mysqlServer) learn(ctx context.Context, conn *session) (names []string, err error) {
-	if known := m.variables.Load(); known != nil {
-		return *known, nil
+	if names, ok := m.variables.known(); ok {
+		return names, nil
 	}
 	show := m.foreign.Load()
 	if !show {
@@ -51,7 +51,7 @@ func (m *mysqlServer) learn(ctx context.Context, conn *session) (names []string,
 		names = oracleVariables
 	}
 	if err == nil {
-		m.variables.Store(&names)
+		m.variables.learn(names)
 	}
 	return names, mysqlBusy(err)
 }
@@ -80,30 +80,39 @@ const mysqlAppliers = "(SELECT COUNT(*) FROM performance_schema.replication_appl
 
 // replication returns mysqlAppliers, or its substitute.
 func (m *mysqlServer) replication(mariaDB bool) string {
-	switch {
+	switch _, blind := m.blind.known(); {
 	case mariaDB: // unlike GLOBAL_STATUS it adds up no sessions
 		return "(SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS WHERE VARIABLE_NAME = 'Slaves_running')"
-	case m.blind.Load():
+	case blind:
 		return "0"
 	}
 	return mysqlAppliers
 }
 
-// unseen reports whether the server lacks a table, or the user the right to see it.
+// unseen reports whether the server lacks a table, or the user the right to see it. An error about
+// the account, such as an expired password, says nothing of either.
 func unseen(err error) bool {
-	sentinel := diagnoseMySQL(err).sentinel
-	return sentinel == ErrAccessDenied || sentinel == ErrTableMissing
+	d := diagnoseMySQL(err)
+	return d == noRight || d == noTable
 }
 
-// leavesReplication reports whether a look has asked for mysqlAppliers in vain. Later looks do
-// without it. TiDB has no such table.
-func (m *mysqlServer) leavesReplication(ctx context.Context, err error, asked string) bool {
+// leavesReplication reports whether the user may not see mysqlAppliers, or the server has no such
+// table, as TiDB. Later looks do without it. The error of the look may be about another table, so
+// leavesReplication asks again for the threads alone.
+func (m *mysqlServer) leavesReplication(ctx context.Context, conn *session, asked string) bool {
 	if asked != mysqlAppliers {
 		return false
 	}
-	if m.blind.CompareAndSwap(false, true) && diagnoseMySQL(err).sentinel == ErrAccessDenied {
-		m.logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: cannot see whether the server applies writes of another server",
-			slog.String("remedy", "GRANT SELECT ON performance_schema.replication_applier_status to the user"), slog.Any("error", err))
+	err := conn.QueryRowxContext(ctx, "SELECT "+mysqlAppliers).Scan(new(int))
+	if !unseen(err) {
+		return false
+	}
+	m.blind.learn(struct{}{})
+	if diagnoseMySQL(err) == noRight {
+		m.blind.told.Do(func() {
+			m.logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: cannot see whether the server applies writes of another server",
+				slog.String("remedy", "GRANT SELECT ON performance_schema.replication_applier_status to the user"), slog.Any("error", err))
+		})
 	}
 	return true
 }

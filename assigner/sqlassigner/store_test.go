@@ -216,7 +216,7 @@ func TestDiagnosis(t *testing.T) {
 			leasestore.ErrNotDurable, false, false},
 		{"mysql", []error{number(1290), number(1792), number(1836), number(1099), errReadOnly}, leasestore.ErrNotDurable, true, true},
 		{"mysql", []error{driver.ErrBadConn}, ErrUnreachable, true, true},
-		{"mysql", []error{number(1040), number(1047), number(1053), number(1927), number(3100), number(1317), number(1226), number(1969), number(3024), mysql.ErrInvalidConn, io.EOF, io.ErrUnexpectedEOF, refused,
+		{"mysql", []error{number(1040), number(1047), number(1053), number(1927), number(3100), number(1317), number(1226), number(1969), number(3024), number(9001), number(9005), mysql.ErrInvalidConn, io.EOF, io.ErrUnexpectedEOF, refused,
 			errors.New("bad connection")},
 			ErrUnreachable, true, false},
 		{"mysql", []error{number(1044), number(1045), number(1142), number(1143), number(1698), number(3159), number(1862)}, ErrAccessDenied, false, false},
@@ -229,7 +229,7 @@ func TestDiagnosis(t *testing.T) {
 		{"pgx", []error{stateError("23505")}, nil, true, false},
 		{"pgx", []error{stateError("25006"), errReadOnly}, leasestore.ErrNotDurable, true, true},
 		{"pgx", []error{stateError("08000"), stateError("08006"), stateError("57P01"), stateError("57P02"), stateError("57P03"),
-			stateError("53300"), stateError("57014"), refused, io.ErrUnexpectedEOF, driver.ErrBadConn, closedError(true)}, ErrUnreachable, true, false},
+			stateError("53300"), stateError("57014"), stateError("25P04"), refused, io.ErrUnexpectedEOF, driver.ErrBadConn, closedError(true)}, ErrUnreachable, true, false},
 		{"pgx", []error{stateError("28P01"), stateError("28000"), stateError("42501")}, ErrAccessDenied, false, false},
 		{"pgx", []error{stateError("3D000"), stateError("42P01")}, ErrTableMissing, false, false},
 		{"pgx", []error{stateError("40003"), stateError("42601"), stateError("42P10"), stateError("22001"), stateError(""),
@@ -258,6 +258,15 @@ func TestDiagnosis(t *testing.T) {
 		}
 		if got := d.diagnose(nil); got != (diagnosis{}) {
 			t.Errorf("%s: no error is diagnosed as %+v", tt.dialect, got)
+		}
+	}
+}
+
+// An expired password is no reason to do without a protection.
+func TestOnlyAMissingRightOrTableIsUnseen(t *testing.T) {
+	for code, want := range map[uint16]bool{1142: true, 1146: true, 1820: false, 1045: false, 1040: false} {
+		if got := unseen(number(code)); got != want {
+			t.Errorf("error %d: unseen is %t", code, got)
 		}
 	}
 }

@@ -1,0 +1,4 @@
+package sqlassigner
+
+// FactFor is the time for which facts count.
+var FactFor = &factFor
