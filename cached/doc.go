@@ -17,10 +17,10 @@
 //
 // # Guarantees
 //
-//   - Unique: an ID is returned once, by any method, to any caller, as long as no two goroutines
-//     use one [Lane] at once, and no other live generator has the same datacenter and worker ID.
-//     The source of the worker ID decides how far that condition can be relied on: see package
-//     assigner. While the generator lives, uniqueness does not depend on the clock.
+//   - Unique: an ID is returned once, by any method, to any caller, as long as no [Lane] is copied
+//     or used by two goroutines at once, and no other live generator has the same datacenter and
+//     worker ID. The source of the worker ID decides how far that condition can be relied on: see
+//     package assigner. While the generator lives, uniqueness does not depend on the clock.
 //   - Increasing: the stream is the single, strictly increasing sequence of a generator. Lanes
 //     aside, an ID is larger than every ID that any caller got before the call for it began.
 //   - Positive: an ID is never 0 or negative. When the delta field is used up, [ErrTimeExhausted]

@@ -3,6 +3,7 @@
 package cached_test
 
 import (
+	"bytes"
 	"os/exec"
 	"regexp"
 	"testing"
@@ -19,5 +20,13 @@ func TestWhatIsOnThePathOfAnIDIsInlined(t *testing.T) {
 		if !regexp.MustCompile(`next.go:\d+:\d+: inlining call to ringbuffer.` + regexp.QuoteMeta(f)).Match(out) {
 			t.Errorf("Next does not inline %s any more", f)
 		}
+	}
+}
+
+func TestVetReportsCopiesOfALane(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "go", "vet", "./testdata/copies")
+	cmd.Env = append(cmd.Environ(), "GOWORK=off")
+	if out, _ := cmd.CombinedOutput(); bytes.Count(out, []byte("Lane contains sync.Mutex")) != 2 {
+		t.Errorf("%v: %s, want a report of both lanes", cmd, out)
 	}
 }

@@ -2,6 +2,7 @@ package cached
 
 import (
 	"math"
+	"sync"
 
 	"github.com/uidring/uidring/internal/generator"
 )
@@ -15,11 +16,12 @@ import (
 // Make a Lane with [Generator.Lane] for each of the goroutines that take IDs all the time, and keep
 // it as long as the goroutine runs: the first ID of each lane costs the rest of a unit, and so ID
 // time. Take the ID of a request from Next. A sync.Pool does not keep lanes, since the garbage
-// collector empties it. Two goroutines must not use a lane at once: they would get the same IDs.
-// The race detector reports such calls.
+// collector empties it. A lane must not be copied, and two goroutines must not use it at once: both
+// would get the same IDs. go vet reports copies, and the race detector such calls.
 type Lane struct {
-	last int64 // the ID issued last
-	end  int64 // the last ID of the block
+	_    [0]sync.Mutex // go vet reports copies
+	last int64         // the ID issued last
+	end  int64         // the last ID of the block
 	g    *Generator
 	_    [104]byte // keeps the lanes of two goroutines out of one cache line
 }

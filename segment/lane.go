@@ -1,5 +1,7 @@
 package segment
 
+import "sync"
+
 // laneBlock is the number of IDs that a lane takes at once.
 const laneBlock = 1024
 
@@ -9,12 +11,13 @@ const laneBlock = 1024
 //
 // Make a Lane with [Generator.Lane] for each goroutine that needs many IDs, or keep lanes in a
 // sync.Pool. Nothing refers to a lane but its users, so it may be dropped at any time: the rest of
-// its block is lost. Two goroutines must not use a lane at once: they would get the same IDs. The
-// race detector reports such calls.
+// its block is lost. A lane must not be copied, and two goroutines must not use it at once: both
+// would get the same IDs. go vet reports copies, and the race detector such calls.
 type Lane struct {
-	next       int64 // the next ID of the block
-	left       int   // IDs from next on
-	generation int64 // before the block was taken
+	_          [0]sync.Mutex // go vet reports copies
+	next       int64         // the next ID of the block
+	left       int           // IDs from next on
+	generation int64         // before the block was taken
 	g          *Generator
 	_          [96]byte // keep other lanes out of the cache lines that this one writes
 }
