@@ -20,9 +20,9 @@ import (
 // at once. Make one per process and counter with [New], share it, and Close it at the end.
 //
 // For one ID, call NextContext: it waits until ctx ends for a store that is out of reach. Next
-// waits for one call of the store at most, or for none under Reject. For the rows of a batch, call
-// Fill; for consecutive numbers, Reserve. A goroutine that takes many IDs one by one takes them
-// from a Lane. For numbers with a prefix and a date, use [Numbers].
+// waits while a call of the store is under way, or not at all under Reject. For the rows of a
+// batch, call Fill; for consecutive numbers, Reserve. A goroutine that takes many IDs one by one
+// takes them from a Lane. For numbers with a prefix and a date, use [Numbers].
 type Generator struct {
 	parts  []*part
 	only   *part        // the only part, whose ring Next tries first; nil: several

@@ -103,7 +103,7 @@ func (g *Generator) patience() time.Duration {
 // sources have failed, a source does not return in time, the generator is closed, or ctx has ended.
 // With all it also waits, as long, until each source has returned or failed.
 func (g *Generator) wait(ctx context.Context, all bool) error {
-	late := time.After(g.patience())
+	late, fetched := time.After(g.patience()), g.Stats().Fetches
 	for {
 		//mutate:swap no test stops a goroutine between the two
 		changed := g.filled.Wait() // before the checks, so that no change is missed
@@ -118,6 +118,9 @@ func (g *Generator) wait(ctx context.Context, all bool) error {
 		}
 		select {
 		case <-changed:
+			if now := g.Stats().Fetches; !all && now > fetched { // others have taken these IDs
+				late, fetched = time.After(g.patience()), now
+			}
 			continue
 		case <-late:
 			if err != nil {
