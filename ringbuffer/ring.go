@@ -212,16 +212,16 @@ func (r *Ring) Free() int {
 	return len(r.slots) - int(used)
 }
 
-// Retire drops the IDs up to last, and returns the number of IDs dropped. With math.MaxInt64 it
-// drops all. A take in progress may still return one of these IDs; a take that begins later does
-// not. One goroutine at a time may call Put, Retire and Peek.
+// Retire drops the IDs up to last, and returns the number of IDs dropped, at most the largest int.
+// With math.MaxInt64 it drops all. A take in progress may still return one of these IDs; a take
+// that begins later does not. One goroutine at a time may call Put, Retire and Peek.
 func (r *Ring) Retire(last int64) (n int) {
 	end := uint64(max(last, 0))
 	// Only IDs of the current block are dropped: takers find the next block through it.
 	for b := r.oldest(); b != nil; b = r.oldest() {
 		dropped := b.retire(end)
 		r.retired.Add(dropped)
-		n += int(dropped)
+		n = int(min(uint64(n)+dropped, math.MaxInt)) //mutate:argument for 32 bits
 		if b.last > end {
 			break
 		}
@@ -279,9 +279,11 @@ func (r *Ring) Counts() Counts {
 	return c
 }
 
-// Len returns the number of IDs in the ring. During concurrent calls it is the number at some
-// instant of the call.
-func (r *Ring) Len() int { return int(r.Counts().Remaining) }
+// Len returns the number of IDs in the ring, at most the largest int. During concurrent calls it is
+// the number at some instant of the call.
+func (r *Ring) Len() int {
+	return int(min(r.Counts().Remaining, math.MaxInt)) //mutate:argument for 32 bits
+}
 
 // Slots returns the number of slots.
 func (r *Ring) Slots() int { return len(r.slots) }

@@ -75,8 +75,10 @@ func TestTakesOfAnEmptyRingDoNotOverflow(t *testing.T) {
 			t.Fatalf("TakeBlock = %d, %d, %t, want at most 2^40 IDs", first, n, ok)
 		}
 	}
-	b := r.Current()
-	r.Retire(math.MaxInt64)
+	b, left := r.Current(), int(min(r.Counts().Remaining, math.MaxInt)) // an int may have 32 bits
+	if n, dropped := r.Len(), r.Retire(math.MaxInt64); n != left || dropped != left {
+		t.Errorf("Len() = %d, Retire = %d, want %d", n, dropped, left)
+	}
 	for range 1000 {
 		if first, n := b.TakeFrom(math.MaxInt); n != 0 {
 			t.Fatalf("a used-up block gave %d IDs from %d", n, first)
