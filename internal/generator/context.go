@@ -48,5 +48,11 @@ func (d detached) Is(target error) bool {
 
 // As hides DeadlineExceeded, which has the methods of a net.Error.
 func (d detached) As(target any) bool {
-	return errors.As(d.error, target) && reflect.ValueOf(target).Elem().Interface() != context.DeadlineExceeded
+	to := reflect.ValueOf(target).Elem()
+	found := reflect.New(to.Type()) // so that target stays as it is
+	if !errors.As(d.error, found.Interface()) || found.Elem().Interface() == context.DeadlineExceeded {
+		return false
+	}
+	to.Set(found.Elem())
+	return true
 }

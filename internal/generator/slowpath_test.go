@@ -114,13 +114,14 @@ func TestTakeIsRepeated(t *testing.T) {
 func TestDetachHidesContexts(t *testing.T) {
 	for _, hidden := range []error{context.Canceled, context.DeadlineExceeded} {
 		err := generator.Detach(fmt.Errorf("%w: %w", io.EOF, hidden))
-		_, timeout := errors.AsType[net.Error](err)
-		if timeout || errors.Is(err, hidden) || !errors.Is(err, io.EOF) || err.Error() != "EOF: "+hidden.Error() {
+		var timeout net.Error
+		if errors.As(err, &timeout) || timeout != nil || errors.Is(err, hidden) || !errors.Is(err, io.EOF) || err.Error() != "EOF: "+hidden.Error() {
 			t.Errorf("Detach returns %v, which is %v: %v, and io.EOF: %v", err, hidden, errors.Is(err, hidden), errors.Is(err, io.EOF))
 		}
 	}
-	err := generator.Detach(&net.OpError{Err: context.Canceled})
-	if _, network := errors.AsType[net.Error](err); !network {
+	away := &net.OpError{Err: context.Canceled}
+	err := generator.Detach(away)
+	if found, _ := errors.AsType[net.Error](err); found != away {
 		t.Errorf("Detach hides %v, want only the error of a context hidden", err)
 	}
 	if err := generator.Detach(io.EOF); err != io.EOF {
