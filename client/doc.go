@@ -14,13 +14,15 @@
 // # Servers
 //
 // Well servers take turns, so that they share the load. A server has at most one request under way.
-// If it takes longer than 100 ms, the client asks another server, too, and uses both answers.
+// If it takes longer than 100 ms, the client asks another server, too, and uses both answers: each
+// slow server may add a batch to those in memory.
 //
 // After a failed request or a timeout the client sends the server no request for half a second.
-// Each further failure doubles the pause, up to 30 s, and a Retry-After in seconds lengthens it.
-// While no server is well, no pause is longer than 1 s, except for Retry-After. After a pause one
-// request tries the server beside the others, so that no call waits for it. The log has a record
-// when a server begins to fail, and when it answers again.
+// Each further failure doubles the pause, up to 30 s. While no server is well, no pause is longer
+// than 1 s. Up to a quarter of a pause, at random, is left out. A Retry-After in seconds lengthens
+// each of these pauses, up to 30 s. After a pause one request tries the server beside the others,
+// so that no call waits for it. The log has a record when a server begins to fail, and when it
+// answers again.
 //
 // A range that is not above the last ID of its server and worker fails the request, too: a proxy or
 // server has repeated an answer.
