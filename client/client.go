@@ -177,11 +177,14 @@ func (c *Client) rejection() *ProblemError {
 func (c *Client) unavailable(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e := &UnavailableError{Cause: context.Cause(ctx), ended: ctx.Err()}
+	e := &UnavailableError{Cause: context.Cause(ctx), ended: ctx.Err(), after: longestPause}
 	for _, s := range c.servers {
+		var after time.Duration
 		if s.err != nil {
 			e.Servers = append(e.Servers, s.err)
+			after = time.Until(c.retryAt(s))
 		}
+		e.after = min(e.after, after)
 	}
 	return e
 }

@@ -50,10 +50,14 @@ func (e *ProblemError) rejects() bool {
 
 // An UnavailableError means that no server gave IDs until the context of the call ended.
 type UnavailableError struct {
-	Cause   error   // the cause of the end of the context
-	Servers []error // the last error of each server that is not well; *ProblemError or an error of package net/http
-	ended   error   // of the context
+	Cause   error         // the cause of the end of the context
+	Servers []error       // the last error of each server that is not well; *ProblemError or an error of package net/http
+	ended   error         // of the context
+	after   time.Duration // until a server is asked
 }
+
+// RetryAfter returns the time until the client asks a server again, at least a second.
+func (e *UnavailableError) RetryAfter() time.Duration { return max(e.after, time.Second) }
 
 func (e *UnavailableError) Error() string {
 	parts := []string{fmt.Sprintf("client: no server gave IDs in time: %v", e.Cause)}

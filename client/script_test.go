@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/client"
 	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/testkit"
@@ -125,6 +126,9 @@ func (x *script) next(within time.Duration) {
 	lines := strings.Split(strings.ReplaceAll(err.Error(), "http://b", "http://a"), "; ")
 	slices.Sort(lines[1:])
 	x.Print("  after %v %T", time.Since(began), err)
+	if wait, passes := uidring.RetryAfter(err); passes && wait != time.Second {
+		x.Print("  again after %v", wait)
+	}
 	for _, line := range lines {
 		line, _, _ = strings.Cut(line, " json: ") // whose words change
 		x.Print("  %s", line)
