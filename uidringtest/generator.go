@@ -36,7 +36,7 @@ import (
 )
 
 var (
-	// ErrClosed is returned by the methods of a Generator after Close.
+	// ErrClosed is returned by methods that are asked for IDs once Close has returned.
 	ErrClosed = uidring.ErrClosed
 	// ErrExhausted is returned when the next ID would not be from 1 to 2^63 - 1.
 	ErrExhausted = errors.New("uidringtest: no IDs left")
@@ -67,7 +67,7 @@ func (g *Generator) Fail(errs ...error) {
 	g.script = append(g.script, errs...)
 }
 
-// Break makes all calls return err until Break(nil). These calls use up no error of Fail.
+// Break makes all calls for IDs return err until Break(nil). These calls use up no error of Fail.
 func (g *Generator) Break(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -120,7 +120,7 @@ func (g *Generator) ReserveContext(_ context.Context, n int) (first int64, got i
 	return g.Reserve(n)
 }
 
-// Close ends the generator: all calls return [ErrClosed] from then on. It returns nil.
+// Close ends the generator: all calls for IDs return [ErrClosed] from then on. It returns nil.
 func (g *Generator) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -100,9 +100,9 @@ func TestFailAndBreakFailCalls(t *testing.T) {
 
 // byClock returns the first ID of a generator of package defaultgen whose clock begins at noon, and
 // goes on for ten seconds.
-func byClock(a assigner.Assigner) (int64, error) {
+func byClock(a assigner.Assigner, layout bitsalloc.Layout) (int64, error) {
 	clock := uidringtest.NewClock(time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC))
-	g, err := defaultgen.New(defaultgen.Config{Assigner: a, Now: clock.Now, Layout: bitsalloc.Snowflake()})
+	g, err := defaultgen.New(defaultgen.Config{Assigner: a, Now: clock.Now, Layout: layout})
 	if err != nil {
 		return 0, err
 	}
@@ -114,14 +114,16 @@ func byClock(a assigner.Assigner) (int64, error) {
 }
 
 func TestWorkerStartsAnew(t *testing.T) {
-	first, err1 := byClock(uidringtest.Worker(7))
-	second, err2 := byClock(uidringtest.Worker(7))
-	if err := errors.Join(err1, err2); err != nil || first != second {
-		t.Errorf("ID %d, then %d, %v", first, second, err)
+	for worker, layout := range map[int64]bitsalloc.Layout{7: bitsalloc.Snowflake(), 0: {DeltaBits: 63, Unit: time.Millisecond}} {
+		first, err1 := byClock(uidringtest.Worker(worker), layout)
+		second, err2 := byClock(uidringtest.Worker(worker), layout)
+		if err := errors.Join(err1, err2); err != nil || first != second {
+			t.Errorf("%v: ID %d, then %d, %v", layout, first, second, err)
+		}
 	}
 	// This is the reason for Worker: the process remembers how far a static worker ID was used.
-	_, _ = byClock(assigner.Static(8)) // fails, too, when the test runs again in this process
-	if _, err := byClock(assigner.Static(8)); !errors.Is(err, defaultgen.ErrClockBack) {
+	_, _ = byClock(assigner.Static(8), bitsalloc.Snowflake()) // fails, too, when the test runs again in this process
+	if _, err := byClock(assigner.Static(8), bitsalloc.Snowflake()); !errors.Is(err, defaultgen.ErrClockBack) {
 		t.Errorf("Static: %v, want %v", err, defaultgen.ErrClockBack)
 	}
 }

@@ -15,8 +15,9 @@ type worker int64
 
 func (w worker) Assign(_ context.Context, d assigner.Domain) (assigner.Lease, error) {
 	// A fence at the end of the layout: the process keeps no record of fenced worker IDs.
+	last := min(1<<d.Layout.DeltaBits-1, assigner.Unlimited-1)
 	return lease{assigner.Grant{
-		WorkerID: int64(w), First: 1, Last: 1<<d.Layout.DeltaBits - 1, Guarantee: assigner.GuaranteeFenced, Reusable: true,
+		WorkerID: int64(w), First: 1, Last: last, Guarantee: assigner.GuaranteeFenced, Reusable: true,
 	}}, nil
 }
 
