@@ -21,7 +21,7 @@ var (
 	ErrEmpty = errors.New("uidring: no ID is ready")
 	// ErrTooFarAhead is returned when the next ID would be too far ahead of the clock. It passes.
 	ErrTooFarAhead = errors.New("uidring: too far ahead of the clock")
-	// ErrSequenceExhausted is returned when all IDs of the current unit are issued. It passes.
+	// ErrSequenceExhausted is returned when the current unit has no ID left. It passes.
 	ErrSequenceExhausted = errors.New("uidring: the sequence of this unit is used up")
 	// ErrClockBack is returned when the clock is behind the last ID. It passes.
 	ErrClockBack = errors.New("uidring: the clock is behind")

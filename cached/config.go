@@ -41,8 +41,9 @@ type Config struct {
 	// The new process then repeats IDs if the old one had run ahead of the clock, or if the clock
 	// has gone back.
 	AllowReuse bool
-	// AssignTimeout bounds each claim, renewal and release of a worker ID. Zero: 25 s for a claim,
-	// which takes long when many processes start at once, and 10 s for the others.
+	// AssignTimeout bounds each claim, renewal and release of a worker ID. No renewal takes more
+	// than 15 s. Zero: 25 s for a claim, which takes long when many processes start at once, and
+	// 10 s for the others.
 	AssignTimeout time.Duration
 	// StartTimeout bounds the waits of [New]: for a store that does not answer, for a worker ID in
 	// quarantine, for a unit that an earlier process may have used. New returns the error at once
@@ -97,14 +98,15 @@ type Trace struct {
 	// TakeRejected is called when a method that issues IDs returns an error other than ErrClosed,
 	// but not for the errors of calls that such a func makes.
 	TakeRejected func(uidring.TakeRejectedInfo)
-	// LeaseAssigned is called when the generator has taken a worker ID: in New, and after a loss.
+	// LeaseAssigned is called when the generator has taken a worker ID: in New, after a loss, and
+	// after Invalidate.
 	LeaseAssigned func(assigner.LeaseInfo)
-	// LeaseLost is called when the lease of the worker ID has ended. The generator takes another.
-	// Meanwhile it uses up a grant with a fence, unless the store may hand out the same deltas
-	// again.
+	// LeaseLost is called when the generator has lost its worker ID, but not by Invalidate or
+	// Close. The generator takes another. Meanwhile it uses up a grant with a fence, unless the
+	// store may hand out the same deltas again.
 	LeaseLost func(assigner.LeaseInfo)
-	// RenewFailed is called when a call to the store of worker IDs failed, or has put off a claim,
-	// see [assigner.ErrQuarantined]. The generator retries.
+	// RenewFailed is called when a renewal failed, or a claim after New failed or was put off, see
+	// [assigner.ErrQuarantined]. The generator retries.
 	RenewFailed func(assigner.LeaseInfo)
 	// LeaseKept is called when the store answers again after that, and the generator has kept its
 	// worker ID.

@@ -43,11 +43,11 @@
 //
 // IDs modulo a number of shards are spread as evenly as chance spreads them or better, at any rate
 // from an ID a day up. The shards may be as many as a quarter of 2^SequenceBits, and at most 1,024;
-// for more, shard by a hash of the ID. The first block of a process, a lease and a lane, and the
-// block after a pause, begin at a sequence number that follows from a hash of the time and the
-// worker ID. So the IDs of many processes that issue a few each are spread, too. Such a block gives
-// up less than 3/8 of its IDs, and at most 1,534. No other block gives up any. With fewer than 8
-// sequence bits all blocks begin with 0, and IDs issued at a low rate crowd on a few shards.
+// for more, shard by a hash of the ID. The first block of a process and a lane, and the block after
+// a pause or after dropped IDs, begin at a sequence number that follows from a hash of the time and
+// the worker ID. So the IDs of many processes that issue a few each are spread, too. Such a block
+// gives up less than 3/8 of its IDs, and at most 1,534. No other block gives up any. With fewer
+// than 8 sequence bits all blocks begin with 0, and IDs issued at a low rate crowd on a few shards.
 //
 // # Limits
 //

@@ -54,12 +54,13 @@ func New(cfg Config) (*Generator, error) {
 	return NewContext(ctx, cfg)
 }
 
-// NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and fills the ring
-// before it returns. With an unfenced worker ID that comes back after a restart it first waits for
-// Config.MaxAhead, unless AllowReuse is set: an earlier process may have used the units of that
-// time. It does not use ctx afterwards. It reports all mistakes in cfg together, as
-// [ErrInvalidConfig], [bitsalloc.ErrInvalidLayout] or [ErrTimeExhausted]. Other errors come from
-// the assigner, such as [assigner.ErrUnfencedReuse] and [assigner.ErrWorkerInUse].
+// NewContext makes a Generator: it checks cfg, takes a worker ID within ctx, and fills the ring, as
+// far as the grant and MaxAhead reach, before it returns. With an unfenced worker ID that comes
+// back after a restart it first waits for Config.MaxAhead, unless AllowReuse is set: an earlier
+// process may have used the units of that time. It does not use ctx afterwards. It reports all
+// mistakes in cfg together, as [ErrInvalidConfig], [bitsalloc.ErrInvalidLayout] or
+// [ErrTimeExhausted]. Other errors come from the assigner, such as [assigner.ErrUnfencedReuse] and
+// [assigner.ErrWorkerInUse].
 //
 // Some errors of an assigner pass: [assigner.ErrQuarantined], [assigner.ErrWorkerAheadOfClock], and
 // [assigner.ErrWorkersExhausted] when worker IDs are reused. NewContext repeats after the time of

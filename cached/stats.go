@@ -26,7 +26,7 @@ type Stats struct {
 	RejectedTakes int64 // errors returned by methods that issue IDs, except ErrClosed
 	RejectedPuts  int64 // padding passes that had to leave slots free, unless the ring has IDs up to LastGranted
 	Renewals      int64 // of the lease
-	RenewFailures int64 // failed calls to the store of worker IDs
+	RenewFailures int64 // renewals that failed, and claims after New
 
 	LastDelta int64         // highest delta that blocks have used or skipped
 	Ahead     time.Duration // how far LastDelta is ahead of Config.Now; negative when behind

@@ -16,7 +16,7 @@ type ClockBackPolicy int
 
 const (
 	// Fail: no ID is issued until the clock has caught up, also with the last renewal of a lease.
-	// NextContext waits for it, the other methods return ErrClockBack.
+	// Methods with a context wait for it, the others return ErrClockBack.
 	Fail ClockBackPolicy = iota
 	// GoOn: the generator carries its clock on from the highest reading, at the pace of the
 	// monotonic clock, until the wall clock has caught up. IDs are ahead of the clock by as much as
@@ -62,8 +62,9 @@ type Config struct {
 	// new process then repeats IDs if the old one was ahead of the clock. Under Fail it never is,
 	// and New waits for the next unit. A generator of package cached may be: wait for its MaxAhead.
 	AllowReuse bool
-	// AssignTimeout bounds each claim, renewal and release of a worker ID. Zero: 25 s for a claim,
-	// which takes long when many processes start at once, and 10 s for the others.
+	// AssignTimeout bounds each claim, renewal and release of a worker ID. No renewal takes more
+	// than 15 s. Zero: 25 s for a claim, which takes long when many processes start at once, and
+	// 10 s for the others.
 	AssignTimeout time.Duration
 	// StartTimeout bounds the waits of [New]: for a store that does not answer, for a worker ID in
 	// quarantine, for a unit that an earlier process may have used. New returns the error at once
@@ -93,19 +94,21 @@ type Config struct {
 
 // Trace holds funcs for rare events; each may be nil. The goroutine that meets the event calls the
 // func, under no lock, and waits for it; several may at once. It may be renewing the lease, so a
-// func must not wait, take IDs or call Close: it starts a goroutine for that. A panic is logged.
+// func must not wait, take IDs or call Close: it starts a goroutine for that. A panic in a func is
+// recovered and logged; a func must not call runtime.Goexit.
 type Trace struct {
 	// TakeRejected is called when a method that issues IDs returns an error other than ErrClosed,
 	// but not for the errors of calls that such a func makes.
 	TakeRejected func(uidring.TakeRejectedInfo)
-	// LeaseAssigned is called when the generator has taken a worker ID: in New, and after a loss.
+	// LeaseAssigned is called when the generator has taken a worker ID: in New, after a loss, and
+	// after Invalidate.
 	LeaseAssigned func(assigner.LeaseInfo)
-	// LeaseLost is called when the lease of the worker ID has ended. The generator takes another.
-	// Meanwhile it uses up a grant with a fence, unless the store may hand out the same deltas
-	// again.
+	// LeaseLost is called when the generator has lost its worker ID, but not by Invalidate or
+	// Close. The generator takes another. Meanwhile it uses up a grant with a fence, unless the
+	// store may hand out the same deltas again.
 	LeaseLost func(assigner.LeaseInfo)
-	// RenewFailed is called when a call to the store of worker IDs failed, or has put off a claim,
-	// see [assigner.ErrQuarantined]. The generator retries.
+	// RenewFailed is called when a renewal failed, or a claim after New failed or was put off, see
+	// [assigner.ErrQuarantined]. The generator retries.
 	RenewFailed func(assigner.LeaseInfo)
 	// LeaseKept is called when the store answers again after that, and the generator has kept its
 	// worker ID.

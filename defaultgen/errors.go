@@ -10,8 +10,8 @@ var (
 	ErrInvalidConfig = uidring.ErrInvalidConfig
 	// ErrClosed is returned by methods that are asked for IDs once Close has returned.
 	ErrClosed = uidring.ErrClosed
-	// ErrSequenceExhausted is returned when all IDs of the current unit are issued. It passes when
-	// the unit ends.
+	// ErrSequenceExhausted is returned when all IDs of the current unit are issued, or when an
+	// earlier lease has used the unit. It passes when the unit ends.
 	ErrSequenceExhausted = uidring.ErrSequenceExhausted
 	// ErrClockBack is returned when the clock is behind the last ID, or behind the first unit that
 	// the worker ID may be used in. It passes when the clock has caught up. Do not restart the
@@ -23,6 +23,6 @@ var (
 	// grant. It passes when the store answers.
 	ErrLeaseExhausted = uidring.ErrLeaseExhausted
 	// ErrTimeExhausted is returned by New when the layout has ended, and later when the delta field
-	// is used up. It is permanent: choose a new layout or epoch.
+	// is used up. It is permanent, unless the clock was wrong: choose a new layout or epoch.
 	ErrTimeExhausted = uidring.ErrTimeExhausted
 )

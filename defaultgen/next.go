@@ -11,7 +11,7 @@ import (
 
 // Next returns a new ID. It does not wait. The errors ErrSequenceExhausted, ErrClockBack and
 // ErrLeaseExhausted pass: [Generator.NextContext] waits until they do, or until its context ends.
-// ErrTimeExhausted and ErrClosed are permanent.
+// ErrClosed is permanent, and so is ErrTimeExhausted unless the clock was wrong.
 func (g *Generator) Next() (int64, error) {
 	if u := g.unit.Load(); g.clock.within(u.until.Load()) {
 		if id, ok := u.takeOne(); ok {

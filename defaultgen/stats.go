@@ -18,7 +18,7 @@ type Stats struct {
 
 	RejectedTakes int64 // errors returned by methods that issue IDs, except ErrClosed
 	Renewals      int64 // of the lease
-	RenewFailures int64 // failed calls to the store of worker IDs
+	RenewFailures int64 // renewals that failed, and claims after New
 
 	LastDelta int64         // of the current unit; 0 before the first; a renewal moves an idle generator on
 	Ahead     time.Duration // how far LastDelta is ahead of Config.Now; negative when behind, 0 before the first unit

@@ -37,7 +37,7 @@ func ExampleAll() {
 	// uidring_window_seconds: ID time left until the fence of the worker ID. Absent without a fence.
 	// uidring_window_lasts_seconds: How long the generator can do without the store of worker IDs at the present rate of use. Absent without a fence.
 	// uidring_renewals_total: Renewals of the worker ID that succeeded.
-	// uidring_renew_failures_total: Failed calls to the store of worker IDs.
+	// uidring_renew_failures_total: Failed renewals of a worker ID, and claims after the start.
 	// uidring_rejected_takes_total: Errors that callers got in place of an ID, without those after Close.
 	// uidring_ahead_seconds: How far the last ID time in use is ahead of the clock; negative when it is behind.
 	// uidring_expires_timestamp_seconds: When the delta field is used up at the pace of the clock, in seconds since 1970.

@@ -52,7 +52,7 @@ var leaseRows = []row[cached.Stats]{
 		func(s cached.Stats) float64 { return fenced(s, s.WindowLasts) }},
 	{"renewals_total", "{renewal}", "Renewals of the worker ID that succeeded.",
 		func(s cached.Stats) float64 { return float64(s.Renewals) }},
-	{"renew_failures_total", "{call}", "Failed calls to the store of worker IDs.",
+	{"renew_failures_total", "{call}", "Failed renewals of a worker ID, and claims after the start.",
 		func(s cached.Stats) float64 { return float64(s.RenewFailures) }},
 	{"rejected_takes_total", "{take}", "Errors that callers got in place of an ID, without those after Close.",
 		func(s cached.Stats) float64 { return float64(s.RejectedTakes) }},

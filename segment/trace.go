@@ -6,7 +6,8 @@ import "time"
 type Trace struct {
 	// Fetched, unless nil, is called when a range has been fetched. The goroutine that fetches
 	// calls it, under no lock; each source has a goroutine. A func must not wait, take IDs or call
-	// Close: it starts a goroutine for that. A panic is recovered and logged.
+	// Close: it starts a goroutine for that. A panic is recovered and logged; a func must not call
+	// runtime.Goexit.
 	Fetched func(FetchedInfo)
 }
 
