@@ -213,37 +213,13 @@ func TestPausesWithoutAWellServer(t *testing.T) {
 	})
 }
 
-func TestClose(t *testing.T) {
+// Requests have timed out before the call ends.
+func TestErrorOfARequestIsNoEndOfAContext(t *testing.T) {
 	in(t, "ab", answers{"a": frozen, "b": frozen}, func(t *testing.T, c *client.Client, _ *network) {
-		if _, err := c.Next(); err != client.ErrEmpty {
-			t.Errorf("Next: %v, want ErrEmpty", err)
-		}
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(10*time.Second, cancel) // requests have timed out by then
+		time.AfterFunc(10*time.Second, cancel)
 		if _, err := c.NextContext(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("NextContext: %v, want Canceled, and no error of another context", err)
-		}
-		var group sync.WaitGroup
-		for range 3 {
-			group.Go(func() {
-				if _, err := c.NextContext(t.Context()); err != client.ErrClosed {
-					t.Errorf("a call that waits: %v, want ErrClosed", err)
-				}
-			})
-		}
-		synctest.Wait()
-		began := time.Now()
-		for range 2 {
-			if err := c.Close(); err != nil {
-				t.Error(err)
-			}
-		}
-		group.Wait()
-		if took := time.Since(began); took > 0 {
-			t.Errorf("Close took %v, want no wait for frozen servers", took)
-		}
-		if _, err := c.Next(); err != client.ErrClosed {
-			t.Errorf("after Close: %v, want ErrClosed", err)
 		}
 	})
 }

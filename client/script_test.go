@@ -26,6 +26,7 @@ import (
 //	> sleep 1m
 //	> asked a                the times of all requests to a, from the first on
 //	> log                    the log
+//	> beside next 1h         runs a command beside the following ones
 //	> close
 //
 // An answer is well, ids FIRST, a status with a body, frozen or refused. Headers follow as
@@ -72,7 +73,14 @@ func (x *script) do(words testkit.Words) {
 	case "log":
 		x.Events(x.net.log.Read())
 	case "close":
+		began := time.Now()
 		testkit.Must(x.t, x.client.Close())
+		took := time.Since(began)
+		synctest.Wait()
+		x.Print("  after %v", took)
+	case "beside":
+		go x.do(words[1:])
+		synctest.Wait()
 	case "many": // more streams than a client knows, and then the first one again
 		var list []string
 		for i := range 1001 {
