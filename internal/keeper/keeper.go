@@ -179,7 +179,7 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 		k.delay = nextDelay(k.delay, from.RenewWithin) //mutate:swap failed does not read the delay
 		k.failed(err)
 	}
-	k.lastErr.Store(&err)
+	k.lastErr.Store(&err) //mutate:swap the func may find the error stored or not
 	generator.Report(k.Logger, "RenewFailed", k.Trace.RenewFailed, assigner.LeaseInfo{Grant: k.Latest().Grant, Err: err})
 	k.reportShortage(err)
 	return k.delay
