@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"slices"
 	"strings"
@@ -241,6 +242,8 @@ func (w *script) test(words testkit.Words) (string, error) {
 	case "close":
 		return "", w.opened.Close()
 	case "recover":
+		defer slog.SetDefault(slog.Default())
+		slog.SetDefault(w.events.TextLogger())
 		return "", segment.Recover(w.t.Context(), w.sources[0], "a", words.Number(1))
 	case "check":
 		w.check(words)

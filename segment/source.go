@@ -3,6 +3,7 @@ package segment
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math"
 
 	"github.com/uidring/uidring/internal/check"
@@ -57,6 +58,8 @@ func (r Range) check() error {
 // skips all IDs up to there. Call it with the largest ID that was ever issued, or a larger one,
 // after the store was restored from a backup or has lost commits in a failover, and before any
 // process uses the counter. Several databases of one counter need a call each, with the same ID.
+// It creates a counter that does not exist, and warns of that in slog.Default(): the name may be
+// wrong.
 func Recover(ctx context.Context, source Source, name string, above int64) error {
 	c := &check.Checker{}
 	c.Check(source != nil, "source", "nil", "any")
@@ -75,8 +78,12 @@ func Recover(ctx context.Context, source Source, name string, above int64) error
 		if r.First <= last || r.Len() != n {
 			return fmt.Errorf("%w: range %v after ID %d, want %d IDs above it", ErrInvalidRange, r, last, n)
 		}
-		last = r.Last
 		delta := max(r.Increment, 1)
+		if last == 0 && r.First <= delta {
+			slog.Warn("segment: the counter is new", "counter", name, "range", r.String(),
+				"remedy", "check the name: if the counter has another one, call segment.Recover with that")
+		}
+		last = r.Last
 		if r.Last > above-delta {
 			return nil // the next ID is Last+Increment or larger
 		}
