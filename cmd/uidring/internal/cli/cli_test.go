@@ -80,15 +80,22 @@ func TestHelpHasAnExample(t *testing.T) {
 	visit(newRoot(&streams{}))
 }
 
-// A folder that the service offers to others has one namespace, too.
+// A folder that the service offers to others has one namespace, too, whose name is a part of each
+// request.
 func TestNamespacesOfAFolderBehindAServer(t *testing.T) {
 	clean(t)
 	folder := fileassigner.LeaseStore(testserver.DiskFolder(t), fileassigner.Config{})
 	_, err := folder.SwapMeta(t.Context(), leasestore.Meta{}, leasestore.Meta{Version: 1})
 	testkit.Must(t, err)
-	server := httptest.NewServer(remoteassigner.NewHandler(func(string) leasestore.Store { return folder }))
+	server := httptest.NewServer(remoteassigner.NewHandler(func(name string) leasestore.Store {
+		return map[string]leasestore.Store{"orders": folder}[name]
+	}))
 	t.Cleanup(server.Close)
 	code, out, stderr := run(t, "", "workers", "namespaces", "--store", server.URL)
+	if code != exitFailure || out != "" || !strings.HasSuffix(stderr, "; or set --namespace to one that the server offers\n") {
+		t.Errorf("without a namespace: exit code %d, %q, %s", code, out, stderr)
+	}
+	code, out, stderr = run(t, "", "workers", "namespaces", "--namespace", "orders", "--store", server.URL)
 	if code != exitUsage || out != "" || !strings.Contains(stderr, "--store "+server.URL+", allowed: a store of several namespaces, which a folder is not") {
 		t.Errorf("exit code %d, %q, %s", code, out, stderr)
 	}

@@ -126,8 +126,8 @@ func (l *listing) lease(w worker) string {
 	return l.ahead(w.Expires) + " left"
 }
 
-// unused returns the number of rows at the start of a list that no process has claimed: a claim
-// leaves an owner. Their worker IDs are consecutive, and their fences equal.
+// unused returns the number of rows at the start of a list that no process has claimed. Their
+// worker IDs are consecutive, and their fences equal.
 func unused(rows []worker) (n int) {
 	for n < len(rows) && rows[n].State == "free" && rows[n].Owner == "" && rows[n].Fence == rows[0].Fence && rows[n].Worker == rows[0].Worker+int64(n) {
 		n++
@@ -142,7 +142,13 @@ func (l *listing) print(w io.Writer) {
 	fmt.Fprintf(w, "NAMESPACE\t%s\n", l.Namespace)
 	fmt.Fprintf(w, "LAYOUT\t%s since %s, datacenter %d, until %s\n", l.Layout, rfc3339(l.Epoch), l.Datacenter, l.alloc.Expires().Format(time.DateOnly))
 	most := l.alloc.MaxWorkerID()
-	fmt.Fprintf(w, "WORKERS\t%d to %d: %d have rows, %d have none yet\n", most+1-l.GivenOut-l.Left, most, l.GivenOut, l.Left)
+	used := int64(0)
+	for _, r := range l.Workers {
+		if r.Owner != "" { // a claim leaves an owner
+			used++
+		}
+	}
+	fmt.Fprintf(w, "WORKERS\t%d to %d: %d were used, %d never\n", l.First, most, used, most+1-l.First-used)
 	fmt.Fprintf(w, "GUARANTEE\t%s\n", l.Guarantee)
 	for _, fault := range l.Faults {
 		fmt.Fprintf(w, "FAULT\t%s\n", fault)

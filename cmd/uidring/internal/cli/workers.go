@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -81,9 +82,11 @@ func newWorkersHorizon(s *streams) *cobra.Command {
 func newWorkersNamespaces(s *streams) *cobra.Command {
 	var flags storeFlags
 	cmd := &cobra.Command{
-		Use:     "namespaces",
-		Short:   "Print the namespaces of a store",
-		Long:    "namespaces prints each namespace of the store with its layout and the worker IDs that no process has had yet (LEFT).",
+		Use:   "namespaces",
+		Short: "Print the namespaces of a store",
+		Long: "namespaces prints each namespace of the store with its layout, the next new worker ID (NEXT), and how many there are from it on\n" +
+			"(LEFT). Worker IDs below NEXT may be unused: processes that start at once set some aside. assigner.Fenced chooses its worker\n" +
+			"IDs, and does not raise NEXT. uidring workers list counts the used ones.",
 		Example: "  uidring workers namespaces --store sqlite:///srv/ids.db",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -91,6 +94,9 @@ func newWorkersNamespaces(s *streams) *cobra.Command {
 				all, err := st.Namespaces(ctx)
 				if _, single := all[""]; single || st.Single() { // or it is a folder behind a server
 					return usagef("--store %s, allowed: a store of several namespaces, which a folder is not", st)
+				}
+				if err != nil && strings.HasPrefix(st.String(), "http") && !cmd.Flags().Changed("namespace") {
+					return fmt.Errorf("%w; or set --namespace to one that the server offers", err)
 				}
 				if err != nil {
 					return err
@@ -111,8 +117,9 @@ type space struct {
 	Layout     string    `json:"layout"`
 	Epoch      time.Time `json:"epoch"`
 	Datacenter int64     `json:"datacenter"`
-	GivenOut   int64     `json:"givenOut"`
-	Left       int64     `json:"left"` // worker IDs that no process has had yet
+	First      int64     `json:"firstWorker"`
+	Next       int64     `json:"nextWorker"` // the smallest that no row was made for, but by assigner.Fenced
+	Left       int64     `json:"left"`       // worker IDs from Next on
 }
 
 func newSpace(name string, meta leasestore.Meta) (space, *bitsalloc.Allocator, error) {
@@ -121,7 +128,7 @@ func newSpace(name string, meta leasestore.Meta) (space, *bitsalloc.Allocator, e
 		return space{}, nil, fmt.Errorf("the layout of namespace %q: %w", name, err)
 	}
 	left := max(0, alloc.MaxWorkerID()+1-meta.NextWorkerID)
-	return space{name, meta.Layout.String(), alloc.Epoch(), meta.DatacenterID, meta.NextWorkerID - meta.FirstWorkerID, left}, alloc, nil
+	return space{name, meta.Layout.String(), alloc.Epoch(), meta.DatacenterID, meta.FirstWorkerID, meta.NextWorkerID, left}, alloc, nil
 }
 
 func (s *streams) printNamespaces(all map[string]leasestore.Meta) error {
@@ -138,9 +145,9 @@ func (s *streams) printNamespaces(all map[string]leasestore.Meta) error {
 			fmt.Fprintln(w, "none")
 			return
 		}
-		fmt.Fprintln(w, "NAMESPACE\tLAYOUT\tEPOCH\tDATACENTER\tGIVEN OUT\tLEFT")
+		fmt.Fprintln(w, "NAMESPACE\tLAYOUT\tEPOCH\tDATACENTER\tNEXT\tLEFT")
 		for _, n := range spaces {
-			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\n", printable(n.Namespace), n.Layout, rfc3339(n.Epoch), n.Datacenter, n.GivenOut, n.Left)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\n", printable(n.Namespace), n.Layout, rfc3339(n.Epoch), n.Datacenter, n.Next, n.Left)
 		}
 	})
 }
