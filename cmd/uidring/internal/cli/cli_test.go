@@ -101,6 +101,15 @@ func TestNamespacesOfAFolderBehindAServer(t *testing.T) {
 	}
 }
 
+// A standby ends no call early, since it may become the primary. More time is no remedy.
+func TestReadOnlyServerDoesNotLackTime(t *testing.T) {
+	clean(t)
+	code, _, stderr := run(t, "", "workers", "list", "--timeout", "1s", "--store", testserver.PostgreSQL(t).DSN()+"&default_transaction_read_only=on")
+	if code != exitFailure || !strings.Contains(stderr, "store not durable") || strings.Contains(stderr, "--timeout") {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+}
+
 // A slow pipe gets each row before the next line arrives.
 func TestParseAnswersLineByLine(t *testing.T) {
 	clean(t)

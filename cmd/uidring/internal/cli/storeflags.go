@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 )
 
@@ -62,7 +63,7 @@ func (f *storeFlags) within(ctx context.Context, do func(context.Context) error)
 	ctx, stop := untilSignal(ctx)
 	defer stop()
 	err := do(ctx)
-	if errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, leasestore.ErrNotDurable) { // more time does not mend a standby
 		err = fmt.Errorf("%w; --timeout allows %v", err, f.timeout)
 	}
 	return err
