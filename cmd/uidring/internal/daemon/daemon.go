@@ -151,7 +151,7 @@ func (s *Service) serve(ctx context.Context, show func(*dashboard.Page)) error {
 	show(page)
 	s.notify(daemon.SdNotifyReady)
 	s.logger.Info("ready", "page", s.admin.url(), "worker", s.generator.WorkerID(), "store", s.store.String(), "namespace", s.cfg.Namespace, "store_id", s.storeID,
-		"this_host_only", s.store.Path() != "")
+		"store_this_host_only", s.store.Path() != "")
 	select {
 	case err = <-failed:
 	case <-ctx.Done():

@@ -119,7 +119,9 @@ func (s *Service) watch(ctx context.Context, hangup <-chan os.Signal) {
 		case <-ctx.Done():
 			return
 		case <-hangup:
-			asked = true
+			if asked = true; len(s.files) == 0 {
+				s.logger.Info("SIGHUP: no certificate and no tokens are set")
+			}
 		case <-tick.C:
 		}
 		for _, f := range s.files {

@@ -39,7 +39,7 @@ func TestServeAlone(t *testing.T) {
 		if n := strings.Count(c.log.String(), `"level":"WARN"`); (c.log.find("assigner: the namespace is new in this store") != nil) != fresh || (n == 1) != fresh || n > 1 {
 			t.Errorf("%d warnings, want one, of a new store: %v\n%s", n, fresh, c.log)
 		}
-		if ready := c.log.find("ready"); ready["this_host_only"] != true || ready["store_id"] == "" || ready["namespace"] != "default" || ready["page"] != c.adminURL()+"/" {
+		if ready := c.log.find("ready"); ready["store_this_host_only"] != true || ready["store_id"] == "" || ready["namespace"] != "default" || ready["page"] != c.adminURL()+"/" {
 			t.Errorf("logged %v", ready)
 		}
 		return c
@@ -66,6 +66,8 @@ func TestServeAlone(t *testing.T) {
 	testkit.Until(t, "an open connection", func() bool { return first.metric("uidring_http_connections") > 0 })
 	first.Kill()
 	second := start(false)
+	testkit.Must(t, second.Cmd.Process.Signal(syscall.SIGHUP)) // as systemctl reload does
+	testkit.Until(t, "a reload", func() bool { return second.log.find("SIGHUP: no certificate and no tokens are set") != nil })
 	second.terminate()
 	third := start(false)
 	if second.worker() == first.worker() || third.worker() != second.worker() {
