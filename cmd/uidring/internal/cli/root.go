@@ -26,6 +26,7 @@ func newRoot(s *streams) *cobra.Command {
 
 		PersistentPreRunE: s.readSettings,
 	}, newParse(s), newRange(s), newPlan(s), newMigrate(s), newSchema(s), newWorkers(s), newServe(s))
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return allowed(err) })
 	root.Args = nil // cobra then rejects unknown commands with the names of similar ones
 	root.SetHelpTemplate("{{reflow (or .Long .Short)}}\n\n{{.UsageString}}")
 	root.SetUsageTemplate(strings.NewReplacer(".FlagUsages ", ".FlagUsagesWrapped 80 ",

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -38,7 +39,7 @@ func (s *streams) readSettings(cmd *cobra.Command, _ []string) (err error) {
 			return
 		}
 		if errSet := flags.Set(f.Name, text); errSet != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", variable(f.Name), errSet))
+			err = errors.Join(err, fmt.Errorf("%s: %w", variable(f.Name), allowed(errSet)))
 		}
 	})
 	if err = errors.Join(err, cmd.ValidateRequiredFlags()); err != nil {
@@ -49,6 +50,22 @@ func (s *streams) readSettings(cmd *cobra.Command, _ []string) (err error) {
 		return write(s.err, "uidring: warning: unknown variables %s; see uidring serve --help\n", strings.Join(names, ", "))
 	}
 	return nil
+}
+
+// allowed returns the error for a wrong value of a flag with the values that the flag allows, where
+// the error of the standard library does not name them.
+func allowed(err error) error {
+	wrong, ok := errors.AsType[*pflag.InvalidValueError](err)
+	if !ok {
+		return err
+	}
+	f := wrong.GetFlag()
+	values := map[string]string{"float64": "a number", "int": "a whole number", "int64": "a whole number", "bool": "true, false",
+		"duration": "a duration such as 90s, 5m or 1h30m", "log-level": "debug, info, warn, error"}
+	if text := cmp.Or(values[f.Name], values[f.Value.Type()]); text != "" {
+		return fmt.Errorf("invalid argument %q for %q flag: allowed: %s", wrong.GetValue(), "--"+f.Name, text)
+	}
+	return err
 }
 
 // serviceLink matches the variables that Kubernetes sets in each pod for a Service whose name
