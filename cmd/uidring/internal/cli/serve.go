@@ -158,7 +158,9 @@ func (f *serveFlags) finish(flags *pflag.FlagSet) (err error) {
 	}
 	if c.StoreURL = f.url; f.url == "" {
 		var errData error
-		c.StoreURL, errData = dataURL(f.data)
+		if c.StoreURL, errData = dataURL(f.data); errData != nil {
+			c.StoreURL = "sqlite:none" // which is no mistake and not used
+		}
 		err = errors.Join(err, errData)
 	} else if flags.Changed("data") {
 		err = errors.Join(err, errors.New("data and store, allowed: one of them; the URL of the store says where worker IDs are kept"))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -78,19 +79,24 @@ func (cfg *Config) check() error {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
+	check(cfg.AdminListen != cfg.Listen || strings.HasSuffix(cfg.Listen, ":0"), "admin-listen %s, allowed: another address than listen", cfg.AdminListen)
 	check((cfg.CertFile == "") == (cfg.KeyFile == ""), "tls-cert %q and tls-key %q, allowed: both or neither", cfg.CertFile, cfg.KeyFile)
 	check(cfg.MaxConnections >= 1, "max-connections %d, allowed: 1 or more", cfg.MaxConnections)
-	check(cfg.Lease.Window >= 0, "window %v, allowed: 0 (the default) or more", cfg.Lease.Window)
+	ahead, window, unit := cfg.Generator.MaxAhead, cfg.window(), cfg.Generator.Layout.Unit
+	check(window >= unit && window <= mostSpan, "window %v, allowed: 0 (the default), or the unit of the layout, %v, to %v", window, unit, mostSpan)
 	// A worker ID begins up to two windows ahead after a crash of its last holder.
-	ahead, window := cfg.Generator.MaxAhead, cfg.window()
-	check(ahead == 0 || ahead >= 2*window, "max-ahead %v with window %v, allowed: 0 (two and a half windows) or at least two windows", ahead, window)
+	check(ahead == 0 || ahead >= 2*window && ahead <= mostSpan,
+		"max-ahead %v with window %v, allowed: 0 (two and a half windows) or two windows to %v", ahead, window, mostSpan)
 	check(cfg.Lease.FirstWorkerID >= 0, "first-worker-id %d, allowed: 0 or more, and within the worker field", cfg.Lease.FirstWorkerID)
 	errs = append(errs, checkNames("segments", cfg.Segments, mostSegments), cfg.checkLeases())
 	check(cfg.Drain >= 0, "drain %v, allowed: 0 or more", cfg.Drain)
 	g := cfg.Generator
-	g.Assigner, g.MaxAhead = assigner.Static(0), max(0, ahead) // Run sets the Assigner
+	g.Assigner, g.MaxAhead = assigner.Static(0), 0 // Run sets the Assigner; MaxAhead is checked
 	return errors.Join(append(errs, g.Validate())...)
 }
+
+// mostSpan is the largest Window and MaxLead of assigner.LeaseConfig.
+const mostSpan = 87600 * time.Hour
 
 func (cfg *Config) window() time.Duration { return cmp.Or(cfg.Lease.Window, 2*time.Minute) }
 
@@ -116,7 +122,7 @@ func checkNames(setting string, names []string, most int) error {
 	}
 	for i, name := range names {
 		if err := leasestore.CheckNamespace(name); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", setting, err))
+			errs = append(errs, fmt.Errorf("%s has %s", setting, strings.TrimPrefix(err.Error(), "leasestore: namespace ")))
 		}
 		if slices.Contains(names[:i], name) {
 			errs = append(errs, fmt.Errorf("%s has %q twice, allowed: once", setting, name))

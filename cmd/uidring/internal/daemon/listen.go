@@ -33,8 +33,12 @@ const (
 // checkListen rejects an address that other hosts reach without tokens or without TLS, unless
 // Insecure is set.
 func (cfg *Config) checkListen(setting, address string) error {
-	if _, _, err := net.SplitHostPort(address); err != nil {
-		return fmt.Errorf("%s %q, allowed: host:port, such as 127.0.0.1:8080, [::1]:8080 or :8080", setting, address)
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return fmt.Errorf("%s %q, allowed: host:port, such as 127.0.0.1:8080, [::1]:8080 or :8080, with a port up to 65535", setting, address)
 	}
 	if cfg.Insecure || !reachable(address) {
 		return nil

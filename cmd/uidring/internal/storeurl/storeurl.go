@@ -98,7 +98,7 @@ type Store struct {
 // an unescaped password.
 func Open(rawURL, name string) (*Store, error) {
 	if err := leasestore.CheckNamespace(name); err != nil {
-		return nil, fmt.Errorf("store: %w", err)
+		return nil, err
 	}
 	u, k, err := parse(rawURL)
 	if err != nil {
