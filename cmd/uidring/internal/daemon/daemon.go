@@ -235,7 +235,10 @@ func (s *Service) newAPI() (*httpapi.Server, *dashboard.Page) {
 		Help: "Open connections to listen; max-connections bounds them.",
 	}, func() float64 { return float64(s.api.open.Load()) })}
 	if s.encrypted() {
-		cfg.Collectors = append(cfg.Collectors, expiry(&s.certificate))
+		cfg.Collectors = append(cfg.Collectors, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "uidring_certificate_expires_timestamp_seconds",
+			Help: "When the certificate in use expires, in seconds since 1970.",
+		}, func() float64 { return float64(s.certificate.Load().Leaf.NotAfter.Unix()) }))
 	}
 	api := httpapi.New(cfg)
 	host, _ := os.Hostname() // without a name, the page shows none

@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 )
 
@@ -128,12 +126,4 @@ func (s *Service) watch(ctx context.Context, hangup <-chan os.Signal) {
 			f.refresh(asked, s.logger)
 		}
 	}
-}
-
-// expiry is a metric of the certificate in use.
-func expiry(certificate *atomic.Pointer[tls.Certificate]) prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "uidring_certificate_expires_timestamp_seconds",
-		Help: "When the certificate in use expires, in seconds since 1970.",
-	}, func() float64 { return float64(certificate.Load().Leaf.NotAfter.Unix()) })
 }
