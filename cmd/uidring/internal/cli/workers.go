@@ -95,7 +95,7 @@ func newWorkersNamespaces(s *streams) *cobra.Command {
 				if _, single := all[""]; single || st.Single() { // or it is a folder behind a server
 					return usagef("--store %s, allowed: a store of several namespaces, which a folder is not", st)
 				}
-				if err != nil && strings.HasPrefix(st.String(), "http") && !cmd.Flags().Changed("namespace") {
+				if err != nil && strings.Contains(err.Error(), "start the server with --leases") && !cmd.Flags().Changed("namespace") {
 					return fmt.Errorf("%w; or set --namespace to one that the server offers", err)
 				}
 				if err != nil {
