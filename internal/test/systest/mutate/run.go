@@ -53,8 +53,9 @@ func (s *suite) test(ctx context.Context, number int, tests []string, flags ...s
 	return err == nil, out, err
 }
 
-// result finds the outcome and time of a test func in the output of a run with -test.v.
-var result = regexp.MustCompile(`(?m)^--- PASS: (\w+) \(([0-9.]+s)\)`)
+// result finds the name and time of a test func in the output of a run with -test.v, also in the
+// lines of its subtests: its own time leaves out those that are parallel.
+var result = regexp.MustCompile(`(?m)^ *--- PASS: (\w+)\S* \(([0-9.]+s)\)`)
 
 // build builds the tests of a folder, and runs them without a mutant.
 func (s *source) build(ctx context.Context, dir string, race bool) (*suite, error) {
@@ -71,7 +72,8 @@ func (s *source) build(ctx context.Context, dir string, race bool) (*suite, erro
 		err = fmt.Errorf("the tests of %s fail without a mutant of %s:\n%s", dir, s.dir, out)
 	}
 	for _, m := range result.FindAllSubmatch(out, -1) {
-		u.times[string(m[1])], _ = time.ParseDuration(string(m[2]))
+		took, _ := time.ParseDuration(string(m[2]))
+		u.times[string(m[1])] = max(u.times[string(m[1])], took)
 	}
 	return u, err
 }
