@@ -36,7 +36,7 @@ var mayImport = map[string]string{
 
 	"assigner/kvassigner":     "assigner assigner/leasestore segment internal/storecall golang.org/x/sync/errgroup",
 	"assigner/k8sassigner":    "assigner assigner/leasestore assigner/kvassigner internal/httpcall net/http",
-	"assigner/remoteassigner": "assigner assigner/leasestore internal/httpcall internal/storecall net/http",
+	"assigner/remoteassigner": "uidring assigner assigner/leasestore internal/httpcall internal/storecall net/http",
 	"assigner/fileassigner":   "assigner assigner/leasestore segment internal/disk",
 	"assigner/sqlassigner": "bitsalloc assigner assigner/leasestore schema segment internal/disk internal/storecall " +
 		"github.com/jmoiron/sqlx github.com/go-sql-driver/mysql",

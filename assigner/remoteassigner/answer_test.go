@@ -17,6 +17,7 @@ import (
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/remoteassigner"
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/stores"
@@ -157,26 +158,24 @@ func TestLeaseStoreUsesTheNextServerForTheNextCall(t *testing.T) {
 
 // A start goes on while an error passes: another server may accept the token.
 func TestRefusalsPassUntilEachServerRefuses(t *testing.T) {
+	const passing = 599
+	answers := map[int]error{200: nil, 502: errors.New("the disk is full"), passing: generator.Passing{Err: errors.New("an election"), After: time.Second}}
 	for _, tt := range []struct {
-		answers []int // 502: the store's own error
+		answers []int // 502 and passing: the store's own errors
 		passes  []bool
 	}{
 		{[]int{401, 404, 401}, []bool{true, false, false}},
 		{[]int{401, 503, 401, 401}, []bool{true, true, true, false}},
 		{[]int{401, 200, 401, 401}, []bool{true, false, true, false}},
 		{[]int{401, 502, 401, 401}, []bool{true, false, true, false}},
+		{[]int{502, passing}, []bool{false, true}},
 	} {
 		var answer int
 		handler := remoteassigner.NewHandler(func(string) leasestore.Store {
-			return fake{list: func() ([]leasestore.Row, error) {
-				if answer == 502 {
-					return nil, errors.New("the disk is full")
-				}
-				return nil, nil
-			}}
+			return fake{list: func() ([]leasestore.Row, error) { return nil, answers[answer] }}
 		})
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if answer != 200 && answer != 502 {
+			if _, stored := answers[answer]; !stored {
 				w.WriteHeader(answer)
 				return
 			}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/internal/storecall"
 )
@@ -128,7 +129,8 @@ func notNull(rows []leasestore.Row, err error) ([]leasestore.Row, error) {
 func reply(w http.ResponseWriter, nonce string, result any, err error) {
 	status, full := http.StatusOK, answer[any]{Nonce: nonce, Result: &result}
 	if err != nil {
-		status, full.Error = http.StatusBadGateway, &failure{err.Error(), errors.Is(err, leasestore.ErrOverlap), storecall.Passes(err)}
+		_, passes := uidring.RetryAfter(err)
+		status, full.Error = http.StatusBadGateway, &failure{err.Error(), errors.Is(err, leasestore.ErrOverlap), passes || storecall.Passes(err)}
 	}
 	body, errJSON := json.Marshal(full)
 	if errJSON == nil && len(body) > mostBytes {
