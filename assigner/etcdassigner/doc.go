@@ -51,4 +51,7 @@
 //	etcdctl role grant-permission ids --prefix=true readwrite uidring/segment/   # for SegmentSource
 //
 // The name of the namespace is in lower case in uidring/meta/, and unchanged in the other keys.
+//
+// A client with a user and a password needs etcd 3.5 or later: after a restart of a member of etcd
+// 3.4 it would hang, so the store returns an error there. With etcd 3.4 use client certificates.
 package etcdassigner

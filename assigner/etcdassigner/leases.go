@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -32,14 +33,17 @@ type Config struct{}
 // The store returns an error when a write may have taken effect, and does not retry it. The caller
 // closes the client. Without a deadline a call may wait for a server as long as the client does.
 func LeaseStore(client *clientv3.Client, namespace string, _ Config) leasestore.Store {
-	return kvassigner.LeaseStore(&store{client}, namespace, kvassigner.Config{})
+	return kvassigner.LeaseStore(&store{client: client}, namespace, kvassigner.Config{})
 }
 
 // root begins all keys.
 const root = "uidring/"
 
 // A store is a KV. A majority of the members confirms each of its reads.
-type store struct{ client *clientv3.Client }
+type store struct {
+	client *clientv3.Client
+	fits   atomic.Bool // the server is new enough for the client
+}
 
 func (s *store) Check(string) error {
 	if s.client == nil {
@@ -58,8 +62,26 @@ func (s *store) Passes(err error) bool {
 	return slices.Contains([]codes.Code{codes.Unavailable, codes.ResourceExhausted}, cmp.Or(answer.Code(), status.Code(err)))
 }
 
+// errOld is the error for a client that hangs after a restart of its server: etcd 3.4 checks the
+// token of a request for a new token, and the client answers that refusal with the same request.
+var errOld = errors.New("etcd 3.4 or older, with a user and a password: the client would not find back after a restart of a member, " +
+	"allowed: etcd 3.5 or later, or a client certificate instead of the password")
+
+// read checks the server before the first read: etcd 3.4 does not know AuthStatus, which later
+// releases deny to most users.
+func (s *store) read(ctx context.Context, key string, opts ...clientv3.OpOption) (*clientv3.GetResponse, error) {
+	if s.client.Username != "" && !s.fits.Load() {
+		_, err := s.client.AuthStatus(ctx)
+		if status.Code(err) == codes.Unimplemented {
+			return nil, errOld
+		}
+		s.fits.Store(err == nil || errors.Is(err, rpctypes.ErrPermissionDenied))
+	}
+	return s.client.Get(ctx, key, opts...)
+}
+
 func (s *store) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
-	answer, err := s.client.Get(ctx, root+key)
+	answer, err := s.read(ctx, root+key)
 	if err != nil || len(answer.Kvs) == 0 {
 		return nil, "", err
 	}
@@ -78,6 +100,9 @@ func (s *store) Put(ctx context.Context, key string, value []byte, revision stri
 		If(clientv3.Compare(clientv3.ModRevision(root+key), "=", found)).
 		Then(clientv3.OpPut(root+key, string(value))).
 		Commit()
+	if errors.Is(err, rpctypes.ErrNoSpace) {
+		err = fmt.Errorf("%w; compact and defragment etcd, or raise --quota-backend-bytes, then run etcdctl alarm disarm", err)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -88,7 +113,7 @@ func (s *store) Put(ctx context.Context, key string, value []byte, revision stri
 func (s *store) List(ctx context.Context, prefix string) (entries []kvassigner.Entry, err error) {
 	from, end := root+prefix, clientv3.GetPrefixRangeEnd(root+prefix)
 	for {
-		answer, err := s.client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(kvassigner.BlockSize))
+		answer, err := s.read(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(kvassigner.BlockSize))
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +130,7 @@ func (s *store) List(ctx context.Context, prefix string) (entries []kvassigner.E
 // Status reads with confirmation by a majority, which a member that is cut off cannot get. etcd
 // does not report its clock.
 func (s *store) Status(ctx context.Context) (leasestore.Status, error) {
-	answer, err := s.client.Get(ctx, root+"meta/")
+	answer, err := s.read(ctx, root+"meta/")
 	if err != nil {
 		return leasestore.Status{}, err
 	}

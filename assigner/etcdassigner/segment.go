@@ -20,5 +20,5 @@ type SegmentConfig struct{}
 // a restore of the cluster call [segment.Recover] before any process uses the counter. The caller
 // closes the client. Any number of goroutines may use the source at once.
 func SegmentSource(client *clientv3.Client, _ SegmentConfig) segment.Source {
-	return kvassigner.SegmentSource(&store{client}, kvassigner.SegmentConfig{})
+	return kvassigner.SegmentSource(&store{client: client}, kvassigner.SegmentConfig{})
 }
