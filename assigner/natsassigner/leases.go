@@ -1,6 +1,7 @@
 package natsassigner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,6 +120,7 @@ func (k *keys) request(ctx context.Context, f func(context.Context, jetstream.Ke
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	before := k.js.Conn().LastError()
 	broken := k.js.Conn().StatusChanged(nats.RECONNECTING, nats.CLOSED)
 	defer k.js.Conn().RemoveStatusListener(broken)
 	go func() {
@@ -132,11 +134,28 @@ func (k *keys) request(ctx context.Context, f func(context.Context, jetstream.Ke
 	if err == nil {
 		err = f(ctx, kv)
 	}
-	if cause := context.Cause(ctx); err != nil && (cause == errBroken || cause == errNoAnswer) {
+	cause := context.Cause(ctx)
+	if err == nil || cause == nil {
+		return err
+	}
+	if refusal := k.js.Conn().LastError(); refusal != before && k.refuses(refusal) {
+		return fmt.Errorf("%w; a user needs these permissions: publish to $JS.API.STREAM.INFO.%[2]s, $JS.API.STREAM.MSG.GET.%[2]s and %[3]s>, subscribe to %[4]s.>",
+			refusal, stream(k.bucket), subjects(k.bucket), k.inbox())
+	}
+	if cause == errBroken || cause == errNoAnswer {
 		return cause
 	}
 	return err
 }
+
+// refuses reports whether an error of the connection is about a subject of the bucket, or of
+// answers. The server does not answer a request that it refuses, and the client keeps the error.
+func (k *keys) refuses(err error) bool {
+	return errors.Is(err, nats.ErrPermissionViolation) && slices.ContainsFunc([]string{stream(k.bucket) + `"`, subjects(k.bucket), `"` + k.inbox()},
+		func(subject string) bool { return strings.Contains(err.Error(), subject) })
+}
+
+func (k *keys) inbox() string { return cmp.Or(k.js.Conn().Opts.InboxPrefix, "_INBOX") }
 
 // Passes reports errors while no server answers, or the stream has no leader.
 func (k *keys) Passes(err error) bool {

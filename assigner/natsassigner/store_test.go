@@ -17,6 +17,7 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/natsassigner"
+	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/internal/test/faultconn"
 	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/stores"
@@ -180,22 +181,38 @@ func TestDeletedKeysAreCreatedAgain(t *testing.T) {
 	stores.Create(t, s, leasestore.Row{WorkerID: 7, Version: 1}, time.Hour)
 }
 
-// The documentation of the package has these permissions.
+// The documentation of the package has these permissions. The server does not answer a request
+// that lacks one.
 func TestDocumentedPermissionsSuffice(t *testing.T) {
+	const all = `publish: [ "$JS.API.STREAM.INFO.KV_uidring", "$JS.API.STREAM.MSG.GET.KV_uidring", "$KV.uidring.>" ], subscribe: [ "_INBOX.>" ]`
+	text := fmt.Sprintf("jetstream { store_dir: %q, sync_interval: always }\n", t.TempDir()) +
+		`authorization { users: [ { user: admin, password: "x" }, { user: ids, password: "x", permissions: { ` + all + " } }"
+	needed := []string{"STREAM.INFO", "MSG.GET", "$KV", "_INBOX"}
+	for _, name := range needed {
+		text += fmt.Sprintf(`, { user: %q, password: "x", permissions: { %s } }`, name, strings.Replace(all, name, "none", 1))
+	}
 	conf := t.TempDir() + "/conf"
-	text := fmt.Appendf(nil, `
-jetstream { store_dir: %q, sync_interval: always }
-authorization { users: [ { user: admin, password: "x" }, { user: ids, password: "x", permissions: {
-	publish: [ "$JS.API.STREAM.INFO.KV_uidring", "$JS.API.STREAM.MSG.GET.KV_uidring", "$KV.uidring.>" ]
-	subscribe: [ "_INBOX.>" ]
-} } ] }
-`, t.TempDir())
-	testkit.Must(t, os.WriteFile(conf, text, 0o600))
+	testkit.Must(t, os.WriteFile(conf, []byte(text+" ] }"), 0o600))
 	server := testserver.NATS(t, "-c", conf)
 	create(t, connect(t, server, nats.UserInfo("admin", "x")), natsassigner.StreamConfig(bucket, 1))
 	js := connect(t, server, nats.UserInfo("ids", "x"))
 	s := replicated{natsassigner.LeaseStore(js, bucket, "orders", durable)}
 	stores.RenewalTakes(t, s, 4, func() int64 { return int64(js.Conn().Stats().OutMsgs) }) // as documented
+	for _, name := range needed {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := natsassigner.LeaseStore(connect(t, server, nats.UserInfo(name, "x")), bucket, "another", durable)
+			_, err := s.SwapMeta(t.Context(), leasestore.Meta{}, leasestore.Meta{})
+			if stores.WantError(t, err, nil, name, "Permissions Violation", "needs these permissions: publish to $JS"); storecall.Passes(err) {
+				t.Errorf("%v, want an error that ends a start", err)
+			}
+			ended, end := context.WithCancel(t.Context())
+			end()
+			if _, err := s.Load(ended, 7); !errors.Is(err, context.Canceled) || strings.Contains(err.Error(), "Violation") {
+				t.Errorf("a call without an answer, after another was refused: %v", err)
+			}
+		})
+	}
 }
 
 // TestScripts runs testdata/faults.txt. Each line behind > has changes of the stream of a bucket on
