@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -76,11 +77,15 @@ func (s *store) String() string {
 	return "Redis"
 }
 
-// Passes reports errors of a server that starts, of a replica, which may become the primary, and of
-// a cluster that is incomplete or busy.
+// passing finds the errors of a server that starts or runs a long script, of a replica, which may
+// become the primary, of a cluster that is incomplete or busy, and of a write for which memory, the
+// disk or replicas are missing. Redis 6 and older put the place in the script before the last ones.
+var passing = regexp.MustCompile(`(^|: -)(BUSY|CLUSTERDOWN|LOADING|MASTERDOWN|MISCONF|NOREPLICAS|OOM|READONLY|TRYAGAIN) |^ERR max number of clients reached`)
+
+// Passes reports also a pool whose connections are all in use.
 func (s *store) Passes(err error) bool {
-	return errors.Is(err, leasestore.ErrNotDurable) || errors.Is(err, redis.ErrPoolTimeout) || redis.IsLoadingError(err) || redis.IsReadOnlyError(err) || redis.IsMasterDownError(err) ||
-		redis.IsClusterDownError(err) || redis.IsTryAgainError(err) || redis.IsNoReplicasError(err) || redis.IsMaxClientsError(err)
+	answer, ok := errors.AsType[redis.Error](err)
+	return ok && passing.MatchString(answer.Error()) || errors.Is(err, leasestore.ErrNotDurable) || errors.Is(err, redis.ErrPoolTimeout)
 }
 
 // Get returns the value as its revision: each record has a random text of its own.

@@ -1,6 +1,7 @@
 package redisassigner_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -211,6 +212,59 @@ func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 		opt := options(addr)
 		opt.Username, opt.Password, opt.MaxRetries, opt.DialerRetries = "ids", "hunter2", -1, 1
 		stores.Fail(t, redisassigner.LeaseStore(connect(t, opt), namespace, redisassigner.Config{}), "kvassigner: Redis at "+addr+": ", want)
+	}
+}
+
+// An answer is an error of a server, and a hook that returns it from each call.
+type answer string
+
+func (a answer) Error() string                             { return string(a) }
+func (answer) RedisError()                                 {}
+func (answer) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (answer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+func (a answer) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(context.Context, redis.Cmder) error { return a }
+}
+
+// A start waits for the end of a script, and for the memory or the replicas that a write needs.
+func TestErrorsOfABusyServerPass(t *testing.T) {
+	server := testserver.Redis(t)
+	admin, other := connect(t, options(server.Addr())), connect(t, options(server.Addr()))
+	s := redisassigner.LeaseStore(connect(t, options(server.Addr())), namespace, redisassigner.Config{})
+	passes := func(want string) {
+		t.Helper()
+		_, err := s.SwapMeta(t.Context(), leasestore.Meta{}, leasestore.Meta{})
+		if stores.WantError(t, err, nil, want); !storecall.Passes(err) {
+			t.Errorf("%v, want an error for which a start waits", err)
+		}
+	}
+	for setting, want := range map[string]string{"maxmemory": "OOM", "min-replicas-to-write": "NOREPLICAS"} {
+		testkit.Must(t, admin.ConfigSet(t.Context(), setting, "1").Err())
+		passes(want)
+		testkit.Must(t, admin.ConfigSet(t.Context(), setting, "0").Err())
+	}
+	testkit.Must(t, admin.ConfigSet(t.Context(), "lua-time-limit", "1").Err())
+	ended := make(chan error)
+	go func() { ended <- other.Eval(t.Context(), "while true do end", nil).Err() }()
+	testkit.Until(t, "a busy server", func() bool { return strings.HasPrefix(fmt.Sprint(admin.Ping(t.Context()).Err()), "BUSY") })
+	passes("BUSY")
+	testkit.Must(t, admin.ScriptKill(t.Context()).Err())
+	if err := <-ended; err == nil {
+		t.Error("the script has not been killed")
+	}
+	for text, want := range map[answer]bool{
+		"MISCONF Errors writing to the AOF file: No space left on device script: f, on @user_script:5.":                           true,
+		"ERR Error running script (call to f_1): @user_script:5: @user_script: 5: -NOREPLICAS Not enough good replicas to write.": true, // of Redis 6
+		"NOPERM this user has no permissions to run the 'eval' command":                                                           false,
+	} {
+		client := connect(t, options(server.Addr()))
+		client.AddHook(text)
+		_, err := redisassigner.LeaseStore(client, namespace, redisassigner.Config{}).Load(t.Context(), 7)
+		if stores.WantError(t, err, nil, string(text)); storecall.Passes(err) != want {
+			t.Errorf("%v: want it to pass: %v", err, want)
+		}
 	}
 }
 
