@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +20,6 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/etcdassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -116,7 +116,23 @@ func TestLeaseStoreWithoutAMajorityIsAnError(t *testing.T) {
 func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 	server := testserver.Etcd(t)
 	admin := connect(t, server.DSN())
-	enableAuth(t, admin)
+	for _, user := range []string{"root", "ids"} {
+		_, err1 := admin.UserAdd(t.Context(), user, "hunter2")
+		_, err2 := admin.RoleAdd(t.Context(), user)
+		_, err3 := admin.UserGrantRole(t.Context(), user, user)
+		testkit.Must(t, errors.Join(err1, err2, err3))
+	}
+	const write = clientv3.PermissionType(clientv3.PermReadWrite)
+	for key, kind := range map[string]clientv3.PermissionType{"uidring/meta/": clientv3.PermissionType(clientv3.PermRead), metaKey: write, seenKey: write, workers: write} {
+		end := ""
+		if strings.HasSuffix(key, "/") {
+			end = clientv3.GetPrefixRangeEnd(key)
+		}
+		_, err := admin.RoleGrantPermission(t.Context(), "ids", key, end, kind)
+		testkit.Must(t, err)
+	}
+	_, err := admin.AuthEnable(t.Context())
+	testkit.Must(t, err)
 	cfg := config(server.DSN())
 	login := func(namespace string) leasestore.Store {
 		client, err := clientv3.New(cfg)
@@ -146,41 +162,11 @@ func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 	busy := grpc.WithChainUnaryInterceptor(func(context.Context, string, any, any, *grpc.ClientConn, grpc.UnaryInvoker, ...grpc.CallOption) error {
 		return rpctypes.ErrGRPCRequestTooManyRequests
 	})
-	if _, err := etcdassigner.LeaseStore(connect(t, server.DSN(), busy), "a", etcdassigner.Config{}).Status(t.Context()); !storecall.Passes(err) {
-		t.Errorf("%v, want an error for which a start waits", err)
-	}
+	_, err = etcdassigner.LeaseStore(connect(t, server.DSN(), busy), "a", etcdassigner.Config{}).Status(t.Context())
+	stores.Waits(t, true, err, nil, "too many requests")
 	full := etcdassigner.LeaseStore(connect(t, testserver.Etcd(t, "--quota-backend-bytes=1").DSN()), "a", etcdassigner.Config{})
 	_, err = full.SwapMeta(t.Context(), leasestore.Meta{}, leasestore.Meta{})
-	if stores.WantError(t, err, nil, "database space exceeded", "etcdctl alarm disarm"); !storecall.Passes(err) {
-		t.Errorf("%v, want an error for which a start waits", err)
-	}
-}
-
-// enableAuth makes the users root and ids, who has the permission that the documentation names.
-func enableAuth(t *testing.T, admin *clientv3.Client) {
-	t.Helper()
-	ctx := t.Context()
-	var errs []error
-	for _, user := range []string{"root", "ids"} {
-		_, err1 := admin.UserAdd(ctx, user, "hunter2")
-		_, err2 := admin.RoleAdd(ctx, user)
-		_, err3 := admin.UserGrantRole(ctx, user, user)
-		errs = append(errs, err1, err2, err3)
-	}
-	for _, p := range []struct {
-		key, end string
-		kind     clientv3.PermissionType
-	}{
-		{"uidring/meta/", clientv3.GetPrefixRangeEnd("uidring/meta/"), clientv3.PermissionType(clientv3.PermRead)},
-		{metaKey, "", clientv3.PermissionType(clientv3.PermReadWrite)},
-		{seenKey, "", clientv3.PermissionType(clientv3.PermReadWrite)},
-		{workers, clientv3.GetPrefixRangeEnd(workers), clientv3.PermissionType(clientv3.PermReadWrite)},
-	} {
-		_, err := admin.RoleGrantPermission(ctx, "ids", p.key, p.end, p.kind)
-		errs = append(errs, err)
-	}
-	_, err := admin.AuthEnable(ctx)
-	testkit.Must(t, errors.Join(append(errs, err)...))
+	stores.Waits(t, true, err, nil, "database space exceeded", "etcdctl alarm disarm")
 }
 
 func TestStatusKnowsTheClusterByItsID(t *testing.T) {

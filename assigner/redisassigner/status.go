@@ -38,20 +38,15 @@ func (s *store) look(ctx context.Context) (now time.Time, wrong []string, facts 
 	if configOnly := config.Err() != nil && info.Err() == nil && clock.Err() == nil; err != nil && !configOnly {
 		return now, nil, nil, err
 	}
-	facts = parseInfo(info.Val())
+	facts = make(map[string]string)
+	for line := range strings.Lines(info.Val()) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		facts[name] = value
+	}
 	if role := facts["role"]; role != "master" {
 		return now, nil, nil, fmt.Errorf("%w: the server takes no writes, its role is %q; connect to the primary", leasestore.ErrNotDurable, role)
 	}
 	return clock.Val().UTC(), faults(facts, config), facts, nil
-}
-
-func parseInfo(text string) map[string]string {
-	facts := make(map[string]string)
-	for line := range strings.Lines(text) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
-		facts[name] = value
-	}
-	return facts
 }
 
 // faults returns the settings that let the server lose acknowledged writes. With

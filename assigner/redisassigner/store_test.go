@@ -17,7 +17,6 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/assigner/redisassigner"
-	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -167,9 +166,7 @@ func TestStatusReportsReplicasThatThePrimaryDoesNotWaitFor(t *testing.T) {
 	}
 	s := redisassigner.LeaseStore(connect(t, options(replica.Addr())), namespace, redisassigner.Config{})
 	_, err := assigner.Leased(s, assigner.LeaseConfig{AllowUndurable: true}).Assign(t.Context(), assignertest.Domain())
-	if stores.WantError(t, err, leasestore.ErrNotDurable, "connect to the primary"); !storecall.Passes(err) {
-		t.Errorf("%v, want an error for which a start waits", err)
-	}
+	stores.Waits(t, true, err, leasestore.ErrNotDurable, "connect to the primary")
 }
 
 // rights are the rights in the documentation, without CONFIG GET.
@@ -236,9 +233,7 @@ func TestErrorsOfABusyServerPass(t *testing.T) {
 	passes := func(want string) {
 		t.Helper()
 		_, err := s.SwapMeta(t.Context(), leasestore.Meta{}, leasestore.Meta{})
-		if stores.WantError(t, err, nil, want); !storecall.Passes(err) {
-			t.Errorf("%v, want an error for which a start waits", err)
-		}
+		stores.Waits(t, true, err, nil, want)
 	}
 	for setting, want := range map[string]string{"maxmemory": "OOM", "min-replicas-to-write": "NOREPLICAS"} {
 		testkit.Must(t, admin.ConfigSet(t.Context(), setting, "1").Err())
@@ -254,7 +249,7 @@ func TestErrorsOfABusyServerPass(t *testing.T) {
 	if err := <-ended; err == nil {
 		t.Error("the script has not been killed")
 	}
-	for text, want := range map[answer]bool{
+	for text, waits := range map[answer]bool{
 		"MISCONF Errors writing to the AOF file: No space left on device script: f, on @user_script:5.":                           true,
 		"ERR Error running script (call to f_1): @user_script:5: @user_script: 5: -NOREPLICAS Not enough good replicas to write.": true, // of Redis 6
 		"NOPERM this user has no permissions to run the 'eval' command":                                                           false,
@@ -262,9 +257,7 @@ func TestErrorsOfABusyServerPass(t *testing.T) {
 		client := connect(t, options(server.Addr()))
 		client.AddHook(text)
 		_, err := redisassigner.LeaseStore(client, namespace, redisassigner.Config{}).Load(t.Context(), 7)
-		if stores.WantError(t, err, nil, string(text)); storecall.Passes(err) != want {
-			t.Errorf("%v: want it to pass: %v", err, want)
-		}
+		stores.Waits(t, waits, err, nil, string(text))
 	}
 }
 

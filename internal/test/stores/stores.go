@@ -16,6 +16,7 @@ import (
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
 )
@@ -115,6 +116,14 @@ func WantError(t testing.TB, err, sentinel error, parts ...string) {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("error %q, want %q in it", err, part)
 		}
+	}
+}
+
+// Waits checks an error like [WantError], and that a start waits for the end of its cause, or not.
+func Waits(t testing.TB, waits bool, err, sentinel error, parts ...string) {
+	t.Helper()
+	if WantError(t, err, sentinel, parts...); storecall.Passes(err) != waits {
+		t.Errorf("%v: a start waits: %v, want %v", err, !waits, waits)
 	}
 }
 
