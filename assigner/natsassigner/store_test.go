@@ -184,14 +184,14 @@ func TestDeletedKeysAreCreatedAgain(t *testing.T) {
 // that lacks one.
 func TestDocumentedPermissionsSuffice(t *testing.T) {
 	const all = `publish: [ "$JS.API.STREAM.INFO.KV_uidring", "$JS.API.STREAM.MSG.GET.KV_uidring", "$KV.uidring.>" ], subscribe: [ "_INBOX.>" ]`
-	text := fmt.Sprintf("jetstream { store_dir: %q, sync_interval: always }\n", t.TempDir()) +
-		`authorization { users: [ { user: admin, password: "x" }, { user: ids, password: "x", permissions: { ` + all + " } }"
 	needed := []string{"STREAM.INFO", "MSG.GET", "$KV", "_INBOX"}
-	for _, name := range needed {
-		text += fmt.Sprintf(`, { user: %q, password: "x", permissions: { %s } }`, name, strings.Replace(all, name, "none", 1))
+	users := []string{`{ user: admin, password: "x" }`}
+	for _, name := range append(needed, "ids") { // ids lacks none
+		users = append(users, fmt.Sprintf(`{ user: %q, password: "x", permissions: { %s } }`, name, strings.Replace(all, name, "none", 1)))
 	}
 	conf := t.TempDir() + "/conf"
-	testkit.Must(t, os.WriteFile(conf, []byte(text+" ] }"), 0o600))
+	text := fmt.Appendf(nil, "jetstream { store_dir: %q, sync_interval: always }\nauthorization { users: [ %s ] }", t.TempDir(), strings.Join(users, ", "))
+	testkit.Must(t, os.WriteFile(conf, text, 0o600))
 	server := testserver.NATS(t, "-c", conf)
 	create(t, connect(t, server, nats.UserInfo("admin", "x")), natsassigner.StreamConfig(bucket, 1))
 	js := connect(t, server, nats.UserInfo("ids", "x"))
