@@ -100,8 +100,9 @@ func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	if !errors.Is(errEnded, context.Canceled) || ok || !errors.Is(errSwap, memkv.ErrDown) {
-		t.Errorf("%v, %v, %v; want context.Canceled, false and memkv.ErrDown", errEnded, ok, errSwap)
+	stores.Waits(t, false, errEnded, context.Canceled)
+	if stores.Waits(t, true, errSwap, memkv.ErrDown); ok {
+		t.Error("a swap that failed reports true")
 	}
 }
 

@@ -54,7 +54,7 @@ func (s *suite) test(ctx context.Context, number int, tests []string, flags ...s
 }
 
 // result finds the name and time of a test func in the output of a run with -test.v, also in the
-// lines of its subtests: its own time leaves out those that are parallel.
+// lines of its subtests, since its own time leaves out parallel ones.
 var result = regexp.MustCompile(`(?m)^ *--- PASS: (\w+)\S* \(([0-9.]+s)\)`)
 
 // build builds the tests of a folder, and runs them without a mutant.
