@@ -59,7 +59,7 @@ type mysqlServer struct {
 // look asks all in one SELECT. The first look of a process also asks which variables the server
 // has.
 func (m *mysqlServer) look(ctx context.Context, conn *session, group []table, status *leasestore.Status) error {
-	foreign := m.foreign.Load()
+	_, cached := m.variables.known()
 	names, err := m.learn(ctx, conn)
 	if err != nil {
 		return err
@@ -88,8 +88,7 @@ func (m *mysqlServer) look(ctx context.Context, conn *session, group []table, st
 		return m.look(ctx, conn, group, status)
 	case d == noVariable:
 		m.variables.forget() // it is another server
-		if !foreign {
-			m.foreign.Store(true)
+		if m.foreign.CompareAndSwap(false, true) || cached {
 			return m.look(ctx, conn, group, status)
 		}
 	}

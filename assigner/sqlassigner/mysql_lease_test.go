@@ -108,7 +108,8 @@ func TestStatusOfAnotherServerBehindTheAddress(t *testing.T) {
 	storetest.Exec(t, openMySQL(t, mariaDB.DSN()), "CREATE TABLE WORKER_LEASE (NAMESPACE INT, WORKER_ID INT, PRIMARY KEY (NAMESPACE, WORKER_ID)) ENGINE=MyISAM")
 	ctx, end := storecall.Operation(t.Context())
 	defer end()
-	for at, server := range []*testserver.Server{mySQL, mariaDB} {
+	for at, server := range []*testserver.Server{mySQL, mariaDB, mySQL, mariaDB} {
+		at %= 2
 		proxy.Lead(server.Addr())
 		status, err := s.Status(ctx)
 		storecall.Pause(ctx)

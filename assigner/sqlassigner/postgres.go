@@ -23,13 +23,17 @@ func postgresDialect(logger *slog.Logger) dialect {
 		quote:     `"`,
 		inSchemas: true,
 		// A process with another search_path or user may find the table in any schema. Schemas of
-		// temporary tables do not count. The place of a schema of the path that this user may not
-		// use, and the server therefore skips, is -1.
+		// temporary tables do not count. The server skips schemas of the path that the user may not
+		// use: there, the place is that of the next schema, negative.
 		relations: "WITH path AS (SELECT name, place FROM unnest(current_schemas(false)) WITH ORDINALITY AS p(name, place) " +
-			"WHERE left(name, 8) <> 'pg_temp_') SELECT name, '', place, FALSE FROM path UNION ALL " +
-			"SELECT n.nspname, c.relname, COALESCE(path.place, CASE WHEN lower(n.nspname) IN (SELECT lower(btrim(replace(p, '$user', " +
-			"current_user), ' \"')) FROM unnest(string_to_array(current_setting('search_path'), ',')) AS p) THEN -1 ELSE 0 END), FALSE " +
-			"FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace LEFT JOIN path ON path.name = n.nspname WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't' " +
+			"WHERE left(name, 8) <> 'pg_temp_'), setting AS (SELECT place, CASE WHEN name IN ('$user', '\"$user\"') THEN CAST(current_user AS text) " +
+			"WHEN left(name, 1) = '\"' THEN btrim(name, '\"') ELSE lower(name) END AS name FROM (SELECT btrim(name) AS name, place " +
+			"FROM unnest(string_to_array(current_setting('search_path'), ',')) WITH ORDINALITY AS s(name, place)) AS s), " +
+			"barred AS (SELECT name, -1 - (SELECT COUNT(*) FROM path JOIN setting AS b USING (name) WHERE b.place < setting.place) AS place " +
+			"FROM setting WHERE name NOT IN (SELECT name FROM path)) SELECT name, '', place, FALSE FROM path UNION ALL " +
+			"SELECT n.nspname, c.relname, COALESCE(path.place, barred.place, 0), FALSE FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace " +
+			"LEFT JOIN path ON path.name = n.nspname LEFT JOIN barred ON barred.name = n.nspname " +
+			"WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't' " +
 			"AND lower(c.relname) IN (?) ORDER BY 3, 1, 2",
 		onConflict: true,
 		returning:  true,

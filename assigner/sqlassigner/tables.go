@@ -185,7 +185,7 @@ func (s *store) known(group []table) []table {
 // Without a name, it is a schema of the search path.
 type relation struct {
 	Schema, Name string // as the database has them
-	Place        int    // of the schema in the search path, from 1; 0: it is not there; -1: the user may not use it
+	Place        int    // of the schema in the search path, from 1; 0: it is not there; negative: see postgresDialect
 	Folded       bool   // the server ignores letter case
 }
 
@@ -216,25 +216,32 @@ func (s *store) checkTables(ctx context.Context, conn *session, group []table) (
 		return nil, err
 	}
 	var twins, afar, barred []string
+	home := s.home.Load()
+	last := 0 // the place of home
+	for _, r := range found {
+		if home.found && r.Schema == home.schema {
+			last = r.Place
+		}
+	}
 	for _, r := range found {
 		if r.Folded {
 			r.Name = likeName(ours, r.Name)
 		}
 		switch {
 		case r.Name == "":
-		case slices.Contains(ours, r.Name) && r.Schema == s.home.Load().schema:
+		case slices.Contains(ours, r.Name) && r.Schema == home.schema:
 			used = append(used, r.Name)
-		case r.Place < 0:
+		case r.Place < 0 && (last == 0 || -r.Place <= last):
 			barred = append(barred, r.text())
-		case r.Place == 0:
+		case r.Place <= 0:
 			afar = append(afar, r.text())
 		default:
 			meant := likeName(ours, r.Name)
-			twins = append(twins, r.text()+" beside "+relation{Schema: s.home.Load().schema, Name: meant}.text())
+			twins = append(twins, r.text()+" beside "+relation{Schema: home.schema, Name: meant}.text())
 		}
 	}
 	if len(barred) > 0 {
-		return nil, final("%w: the user may not use %s in a schema of search_path, and would use or create tables in the next one: "+
+		return nil, final("%w: the user may not use %s in a schema of search_path, and would use or create tables in another one: "+
 			"GRANT USAGE ON SCHEMA … TO the user, or take the schema out of search_path", ErrAccessDenied, strings.Join(barred, ", "))
 	}
 	if len(twins) > 0 {
