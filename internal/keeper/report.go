@@ -79,12 +79,12 @@ func (k *Keeper) reportShortage(err error) {
 		return
 	}
 	k.report.short = true
-	remedy := "do what the error says; the generator then goes on by itself, and a restart would meet the same error"
+	remedy := "do what the error says"
 	switch _, passes := uidring.RetryAfter(err); {
 	case passes: // the error has the time to wait
 		remedy = "wait; do not restart processes, since a start waits as well"
 	case storecall.Passes(err):
-		remedy = "bring the store back; do not restart processes, since a start needs the store"
+		remedy = "bring the store back; restart a process only if others reach the store, since a start needs it"
 	}
 	k.Logger.Error("worker ID: callers get no IDs", "worker", k.Latest().WorkerID, "calls", "Next returns ErrLeaseExhausted, NextContext waits",
 		"remedy", remedy, "error", err)
