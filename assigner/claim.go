@@ -5,6 +5,7 @@ import (
 	cryptorand "crypto/rand"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
@@ -35,12 +36,6 @@ func (c *claim) run() (l *lease, err error) {
 	if err := c.loadMeta(); err != nil {
 		return nil, err
 	}
-	if len(c.view.status.Faults) > 0 {
-		c.leaser.warned.Do(func() { // not at each try, of which there may be one a second
-			c.warn("assigner: the store may forget acknowledged changes", "faults", c.view.status.Faults,
-				"remedy", "correct these settings, and then remove AllowUndurable")
-		})
-	}
 	if c.leaser.source != nil {
 		if err := c.reserve(); err != nil {
 			return nil, err
@@ -52,10 +47,23 @@ func (c *claim) run() (l *lease, err error) {
 	return c.resume()
 }
 
+func (c *claim) warn(text string, keysAndValues ...any) { c.leaser.warn(c.ctx, text, keysAndValues...) }
+
 // warn logs a record. The handler of the Logger may need the only connection of a pool.
-func (c *claim) warn(text string, keysAndValues ...any) {
-	storecall.Pause(c.ctx)
-	c.terms.cfg.Logger.Warn(text, keysAndValues...)
+func (a *leaser) warn(ctx context.Context, text string, keysAndValues ...any) {
+	storecall.Pause(ctx)
+	a.cfg.Logger.Warn(text, keysAndValues...)
+}
+
+// noteFaults logs the faults of the store that AllowUndurable accepts, when they are others than at
+// the last look: there may be a look a second.
+func (a *leaser) noteFaults(ctx context.Context, faults []string) {
+	now := strings.Join(faults, "; ")
+	before := a.faults.Swap(&now)
+	if now != "" && a.cfg.AllowUndurable && (before == nil || *before != now) {
+		a.warn(ctx, "assigner: the store may forget acknowledged changes", "faults", faults,
+			"remedy", "correct these settings, and then remove AllowUndurable")
+	}
 }
 
 // errRaced: another process has changed the row first.

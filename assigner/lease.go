@@ -79,6 +79,7 @@ func (a *leaser) look(ctx context.Context, t terms) (view, error) {
 	if err != nil {
 		return view{}, fmt.Errorf("assigner: read the status of the store: %w", err)
 	}
+	a.noteFaults(ctx, status.Faults)
 	return t.view(status, t.domain.Now())
 }
 

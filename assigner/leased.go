@@ -141,8 +141,8 @@ type leaser struct {
 	mu      sync.Mutex
 	waiting []*lease // in quarantine, until a caller calls Assign again
 
-	warned sync.Once    // of faults of the store
-	losses atomic.Int64 // of the row, to other processes of the same owner, since it was last free
+	faults atomic.Pointer[string] // of the store at the last look
+	losses atomic.Int64           // of the row, to other processes of the same owner, since it was last free
 }
 
 // maxSpan, ten years, keeps sums of spans from overflowing.
