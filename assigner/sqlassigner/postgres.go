@@ -23,8 +23,8 @@ func postgresDialect(logger *slog.Logger) dialect {
 		quote:     `"`,
 		inSchemas: true,
 		// A process with another search_path or user may find the table in any schema. Schemas of
-		// temporary tables do not count. The server skips a schema of the path that the user may not
-		// use: its place is the place of the next schema, but negative.
+		// temporary tables do not count. The server skips a schema of the path that the user may
+		// not use: its place is the place of the next schema, but negative.
 		relations: "WITH path AS (SELECT name, place FROM unnest(current_schemas(false)) WITH ORDINALITY AS p(name, place) " +
 			"WHERE left(name, 8) <> 'pg_temp_'), setting AS (SELECT place, CASE WHEN name IN ('$user', '\"$user\"') THEN CAST(current_user AS text) " +
 			"WHEN left(name, 1) = '\"' THEN btrim(name, '\"') ELSE lower(name) END AS name FROM (SELECT btrim(name) AS name, place " +
