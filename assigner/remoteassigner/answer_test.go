@@ -7,10 +7,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -207,7 +209,8 @@ func TestNewHandlerOffersAStoreWithOneNamespace(t *testing.T) {
 
 // TestScripts runs testdata/requests.txt. A line behind > has the method, the path, the type and
 // the body of a request to a handler, and below it the script has the status of the answer. In a
-// request, … stands for a megabyte of spaces, and the type - for none.
+// request, … stands for a megabyte of spaces, the body late for one that times out, and the type -
+// for none.
 func TestScripts(t *testing.T) {
 	handler := serveFile(t)
 	scripts.Files(t, func(t *testing.T, text string) string {
@@ -216,6 +219,9 @@ func TestScripts(t *testing.T) {
 			body := strings.ReplaceAll(strings.Join(words[3:], " "), "…", strings.Repeat(" ", 1<<20))
 			r := httptest.NewRequestWithContext(t.Context(), words[0], "http://host/", strings.NewReader(body))
 			r.URL.Path = words[1]
+			if body == "late" {
+				r.Body = io.NopCloser(iotest.ErrReader(os.ErrDeadlineExceeded))
+			}
 			r.Header.Set("Content-Type", strings.TrimPrefix(words[2], "-"))
 			w := httptest.NewRecorder()
 			handler.ServeHTTP(w, r)

@@ -77,8 +77,11 @@ func ask(w http.ResponseWriter, r *http.Request, method string) (q question, sta
 		return q, http.StatusUnsupportedMediaType, "The body has another Content-Type, allowed: application/json."
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostBytes))
+	if _, long := errors.AsType[*http.MaxBytesError](err); long {
+		return q, http.StatusRequestEntityTooLarge, fmt.Sprintf("The body is too long, allowed: up to %d bytes.", mostBytes)
+	}
 	if err != nil {
-		return q, http.StatusRequestEntityTooLarge, fmt.Sprintf("The body was cut off or is too long, allowed: up to %d bytes.", mostBytes)
+		return q, http.StatusRequestTimeout, "The body was not complete in time."
 	}
 	if err = json.Unmarshal(text, &q); err == nil {
 		err = q.check(method)
