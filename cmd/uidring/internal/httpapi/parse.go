@@ -20,12 +20,12 @@ func (s *Server) parse(a *answer, r *http.Request) *problem {
 	if err != nil {
 		return invalidID.because("%s.", strings.TrimPrefix(err.Error(), "uidring: "))
 	}
-	if p := a.client.spend(1, a.began); p != nil {
-		return p
-	}
 	f, err := s.cfg.Generator.Parse(int64(id))
 	if err != nil {
 		return invalidID.because("%d is not an ID of this server's layout.", id)
+	}
+	if p := a.client.spend(1, a.began); p != nil {
+		return p
 	}
 	a.Header()["Content-Type"] = types[typeJSON]
 	_ = json.NewEncoder(a).Encode(idtext.Of(f)) // the client may have disconnected
