@@ -223,12 +223,12 @@ func (t *route) serve(a *answer, r *http.Request) *problem {
 // denied answers an invalid or missing token as RFC 6750 requires. It logs the first wrong token of
 // an episode.
 func (t *route) denied(a *answer, r *http.Request) *problem {
-	if a.client == unknownToken && t.server.refused.begins() {
-		t.server.cfg.Logger.Warn("tokens refused", "remote", r.RemoteAddr, "path", excerpt(r.URL.Path))
-	}
 	challenge := `Bearer realm="uidring"`
-	if r.Header.Get("Authorization") != "" {
+	if a.client == unknownToken {
 		challenge += `, error="invalid_token"`
+		if t.server.refused.begins() {
+			t.server.cfg.Logger.Warn("tokens refused", "remote", r.RemoteAddr, "path", excerpt(r.URL.Path))
+		}
 	}
 	a.Header().Set("WWW-Authenticate", challenge)
 	return unauthorized
