@@ -87,8 +87,11 @@ func (n Need) Judge(alloc *bitsalloc.Allocator) Verdict {
 
 // Fit returns a layout for a need: each field is as wide as necessary, and the spare bits go to
 // sequence, worker and delta in turn. If 63 bits are not enough, the error names the bits that each
-// field takes.
+// field takes. IDs end with the year 9999.
 func (n Need) Fit(unit time.Duration, epoch time.Time) (bitsalloc.Layout, error) {
+	if n.end().Year() > 9999 {
+		return bitsalloc.Layout{}, errors.New("plan: no layout is sufficient: all end with the year 9999, allowed: an earlier start or fewer years")
+	}
 	units := math.Ceil(float64(n.end().UnixMilli()-epoch.UnixMilli()) / float64(unit.Milliseconds()))
 	delta, datacenter := max(1, width(units)), width(float64(n.Datacenters))
 	worker, sequence := width(n.workers()), width(n.perProcess()*unit.Seconds())
