@@ -54,8 +54,7 @@ func (f *timeFlag) String() string {
 func (f *timeFlag) Set(text string) error {
 	for _, form := range [...]string{time.RFC3339Nano, "2006-01-02T15:04:05", time.DateTime, time.DateOnly} {
 		if t, err := time.Parse(form, text); err == nil {
-			f.Time = t.UTC()
-			return nil
+			return f.set(t)
 		}
 	}
 	ms, err := strconv.ParseInt(text, 10, 64)
@@ -65,6 +64,13 @@ func (f *timeFlag) Set(text string) error {
 	if ms < smallestMilli && ms > -smallestMilli {
 		return errors.New("ambiguous: milliseconds since 1970 have 12 digits or more, allowed: 2026-11-21, or 1795219200000")
 	}
-	f.Time = time.UnixMilli(ms).UTC()
+	return f.set(time.UnixMilli(ms))
+}
+
+func (f *timeFlag) set(t time.Time) error {
+	if t.IsZero() { // which stands for no time
+		return errors.New("the beginning of the year 1, allowed: another time")
+	}
+	f.Time = t.UTC()
 	return nil
 }
