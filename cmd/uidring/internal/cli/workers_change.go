@@ -117,7 +117,8 @@ func (f *storeFlags) recover(ctx context.Context, s *streams, seen *listing, ahe
 		}
 		fences := append(seen.Workers, worker{FenceTime: seen.Now})
 		until := slices.MaxFunc(fences, func(a, b worker) int { return a.FenceTime.Compare(b.FenceTime) }).FenceTime.Add(ahead)
-		most := until.Sub(seen.Now) * 11 / 10 // serve refuses a little below its bound
+		most := until.Sub(seen.Now)
+		most += most / 10 // serve refuses a little below its bound
 		return write(s.out, "%d fences of namespace %q raised by %v\nnext: until %s, start uidring serve with --max-ahead %v or more: its IDs begin that far ahead of the clock; defaultgen has no IDs until then, unless OnClockBack is GoOn\n",
 			len(seen.Workers), seen.Namespace, ahead, until.Format(time.RFC3339), most.Truncate(time.Minute)+time.Minute)
 	})
