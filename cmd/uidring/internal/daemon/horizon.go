@@ -34,13 +34,22 @@ func (m horizonMetric) Describe(descs chan<- *prometheus.Desc) { descs <- m.desc
 func (m horizonMetric) Collect(metrics chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), horizonTimeout)
 	defer cancel()
-	if meta, err := m.store.LoadMeta(ctx); err != nil || meta.Horizon == 0 {
-		return
+	read := make(chan int64, 1) // SQLite waits for a lock beyond the end of ctx
+	go func() {
+		defer close(read)
+		if meta, err := m.store.LoadMeta(ctx); err != nil || meta.Horizon == 0 {
+			return
+		}
+		if id, err := leasestore.Horizon(ctx, m.store); err == nil {
+			read <- id
+		}
+	}()
+	select {
+	case id, ok := <-read:
+		if ok {
+			fields, _ := m.alloc.Parse(id) // the layout of the store is the generator's
+			metrics <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(fields.Time.UnixMilli())/1000)
+		}
+	case <-ctx.Done():
 	}
-	id, err := leasestore.Horizon(ctx, m.store)
-	if err != nil {
-		return
-	}
-	fields, _ := m.alloc.Parse(id) // the layout of the store is the generator's
-	metrics <- prometheus.MustNewConstMetric(m.desc, prometheus.GaugeValue, float64(fields.Time.UnixMilli())/1000)
 }

@@ -2,7 +2,9 @@ package daemon
 
 import (
 	"cmp"
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -40,6 +42,28 @@ func TestHorizonMetricAppearsWithTheFirstCall(t *testing.T) {
 	if value := families[0].GetMetric()[0].GetGauge().GetValue(); value < float64(f.Time.Unix()) || value > float64(time.Now().Unix()) {
 		t.Errorf("%v after horizon %v, want a time from that on", value, f)
 	}
+}
+
+// A stuckStore answers when a lock is released, whatever the context says.
+type stuckStore struct {
+	leasestore.Store
+	released chan struct{}
+}
+
+func (s stuckStore) LoadMeta(ctx context.Context) (leasestore.Meta, error) {
+	<-s.released
+	return leasestore.Meta{}, ctx.Err()
+}
+
+func TestHorizonMetricIsAbsentWhileTheStoreIsLocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		released, began := make(chan struct{}), time.Now()
+		defer close(released)
+		newHorizonMetric(stuckStore{released: released}, nil).Collect(nil)
+		if took := time.Since(began); took != horizonTimeout {
+			t.Errorf("a scrape took %v, want %v", took, horizonTimeout)
+		}
+	})
 }
 
 // A client issues IDs from memory, also after the service has stopped. No ID is below a horizon
