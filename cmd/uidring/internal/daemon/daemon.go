@@ -60,19 +60,15 @@ func New(cfg Config) (*Service, error) {
 		s.files = append(s.files, watchCertificate(cfg.CertFile, cfg.KeyFile, &s.certificate))
 	}
 	if cfg.TokenFile != "" {
-		s.files = append(s.files, watchTokens("tokens", cfg.TokenFile, &s.tokens))
+		s.files = append(s.files, watchTokens("tokens", cfg.TokenFile, &s.tokens, &s.leaseTokens))
 	}
 	if cfg.LeaseTokenFile != "" {
-		s.files = append(s.files, watchTokens("lease-tokens", cfg.LeaseTokenFile, &s.leaseTokens))
+		s.files = append(s.files, watchTokens("lease-tokens", cfg.LeaseTokenFile, &s.leaseTokens, &s.tokens))
 	}
 	err := cfg.check()
 	for _, f := range s.files {
 		contents, errRead := f.read()
 		err = errors.Join(err, f.load(s.logger, contents, errRead))
-	}
-	if err == nil && s.tokens.Load().Shares(*s.leaseTokens.Load()) {
-		// Only at the start: a token that moves would be refused between the reads of both files.
-		err = errors.New("tokens and lease-tokens share a token, allowed: different ones; a client for IDs must not change leases")
 	}
 	var errStore error
 	s.store, errStore = storeurl.Open(cfg.StoreURL, cfg.Namespace)

@@ -33,10 +33,14 @@ type watchedFile struct {
 	looked      [][]byte // the contents at the last look
 }
 
-// watchTokens puts the tokens of a file, which a setting names, into current.
-func watchTokens(setting, file string, current *atomic.Pointer[httpapi.Tokens]) *watchedFile {
+// watchTokens puts the tokens of a file, which a setting names, into current. It refuses a file with
+// a token of others.
+func watchTokens(setting, file string, current, others *atomic.Pointer[httpapi.Tokens]) *watchedFile {
 	return &watchedFile{name: setting, files: []string{file}, secret: file, use: func(contents [][]byte) (string, error) {
 		tokens, err := httpapi.ParseTokens(contents[0])
+		if err == nil && tokens.Shares(*others.Load()) {
+			err = errors.New("tokens and lease-tokens share a token, allowed: different ones; a client for IDs must not change leases")
+		}
 		if err != nil {
 			return "", err
 		}
