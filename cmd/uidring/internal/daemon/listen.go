@@ -137,15 +137,34 @@ func (n *site) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	n.open.Add(1)
-	return &placed{accepted.(*net.TCPConn), sync.OnceFunc(func() { n.open.Add(-1); <-n.places })}, nil
+	c := &placed{TCPConn: accepted.(*net.TCPConn), free: sync.OnceFunc(func() { n.open.Add(-1); <-n.places })}
+	time.AfterFunc(2*headerTimeout, func() {
+		if !c.asked.Load() && n.crowded() {
+			_ = c.Close() // idle in HTTP/2 without a request; net/http bounds the others
+		}
+	})
+	return c, nil
 }
+
+// crowded reports whether few places are left.
+func (n *site) crowded() bool { return n.open.Load() > int64(max(cap(n.places)*3/4, 1)) }
 
 func (n *site) Close() error { return n.close() }
 
 // A placed connection frees its place when it is closed.
 type placed struct {
 	*net.TCPConn
-	free func() // once
+	free  func()      // once
+	asked atomic.Bool // a request has reached ServeHTTP
+}
+
+type placedKey struct{} // of the connection in the context of a request
+
+func withPlaced(ctx context.Context, c net.Conn) context.Context {
+	if encrypted, ok := c.(*tls.Conn); ok {
+		c = encrypted.NetConn()
+	}
+	return context.WithValue(ctx, placedKey{}, c)
 }
 
 func (c *placed) Close() error {
@@ -153,8 +172,11 @@ func (c *placed) Close() error {
 	return c.TCPConn.Close()
 }
 
+// ServeHTTP closes the connection with the answer at the end, and while few places are left: idle
+// connections, which need no token, must not take them all.
 func (n *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if n.ending.Load() {
+	r.Context().Value(placedKey{}).(*placed).asked.Store(true)
+	if n.ending.Load() || n.crowded() {
 		w.Header().Set("Connection", "close") // net/http sends GOAWAY on HTTP/2
 	}
 	n.handler.ServeHTTP(w, r)
@@ -198,6 +220,7 @@ func newHTTPServer(handler http.Handler, encrypted bool, logger *slog.Logger) *h
 	return &http.Server{
 		Handler:           handler,
 		Protocols:         protocols,
+		ConnContext:       withPlaced,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,

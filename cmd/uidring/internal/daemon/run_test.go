@@ -251,6 +251,31 @@ func TestBurstOfSilentConnectionsIsOutlasted(t *testing.T) {
 	}
 }
 
+// Clients without a token that keep their connections leave places to others: after an answer, and
+// in HTTP/2 before the first request.
+func TestIdleConnectionsLeavePlaces(t *testing.T) {
+	t.Parallel()
+	cfg, log := testConfig(t)
+	cfg.MaxConnections = 8
+	r := ready(t, cfg, log)
+	var last net.Conn
+	for i := range 20 {
+		last = dial(t, r.address)
+		fmt.Fprint(last, "GET /idle HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		if _, err := http.ReadResponse(bufio.NewReader(last), nil); err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+	}
+	for range 3 { // one more than places are left
+		last = dial(t, r.address)
+		fmt.Fprint(last, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+	}
+	testkit.Must(t, last.SetDeadline(time.Now().Add(idleTimeout/4))) // before a missing answer to a ping ends them
+	if _, err := last.Read(make([]byte, 1)); err != nil {
+		t.Errorf("a connection of HTTP/2: %v", err)
+	}
+}
+
 // Mistakes of clients would fill the log, but errors that concern the operator must be in it.
 func TestErrorLogTellsMistakesOfClientsApart(t *testing.T) {
 	for text, want := range map[string]string{
