@@ -100,8 +100,9 @@ func (s *Service) closeStore() {
 }
 
 // Run serves until ctx ends, and then returns nil. It returns an error if it cannot listen, or if
-// it gets no worker ID because the store is unreachable or refuses, and ErrSecondStore. It does not
-// retry the start: systemd and others do. On SIGHUP it reads its files again.
+// the store refuses, or does not let it create its missing parts within storeTimeout, and
+// ErrSecondStore: systemd and others start it again. While a store without such parts does not
+// answer, it waits. On SIGHUP it reads its files again.
 func (s *Service) Run(ctx context.Context) (err error) {
 	defer s.closeStore()
 	api, admin := s.connections()
@@ -158,9 +159,9 @@ func (s *Service) serve(ctx context.Context, show func(*dashboard.Page)) error {
 
 func (s *Service) closeListeners() { _, _ = s.api.server.Close(), s.admin.server.Close() }
 
-// takeWorkerID takes a worker ID and makes the generator. It waits for the first answer of the
-// store no longer than storeTimeout, and then for a worker ID until ctx ends. It calls waiting with
-// each error of a call for a worker ID.
+// takeWorkerID takes a worker ID and makes the generator. It waits for makeStore no longer than
+// storeTimeout, and then for the store and a worker ID until ctx ends: StartTimeout of the library
+// does not apply. It calls waiting with each error of a call for a worker ID.
 func (s *Service) takeWorkerID(ctx context.Context, waiting func(error)) error {
 	err := s.makeStore(ctx)
 	if err == nil {
