@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"log/slog"
-	"math"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -53,24 +51,6 @@ func drain(g *cached.Generator) *cached.Generator {
 	}
 }
 
-// ended is a generator that has reached the end of its layout.
-func ended(t *testing.T) *cached.Generator {
-	return drain(newGenerator(t, cached.Config{
-		Layout: small(10), Epoch: time.Now().Add(-1000 * time.Second).Truncate(time.Second), BoostPower: 1,
-	}))
-}
-
-// cutOff is a generator that has used up its window and cannot reach its store; with restore it
-// can.
-func cutOff(t *testing.T) (_ *cached.Generator, restore func()) {
-	store := t.TempDir()
-	g := newGenerator(t, cached.Config{Layout: small(40), BoostPower: 1, Assigner: leasedFrom(store)})
-	testkit.Must(t, os.Rename(store, store+".away"))
-	restore = func() { _ = os.Rename(store+".away", store) }
-	t.Cleanup(restore) // before the generator is closed
-	return drain(g), restore
-}
-
 func leasedFrom(folder string) assigner.Assigner {
 	return assigner.Leased(fileassigner.LeaseStore(folder, fileassigner.Config{}), assigner.LeaseConfig{AllowUndurable: true})
 }
@@ -113,14 +93,6 @@ func begunSegments(t *testing.T) *segments.Set {
 	return set
 }
 
-// usedUp returns a folder whose counter orders has reached its end.
-func usedUp(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	testkit.Must(t, segment.Recover(t.Context(), folder(dir), "orders", math.MaxInt64-10))
-	return dir
-}
-
 // servePage gives a server a page whose paths have one handler.
 func servePage(s *Server, h http.HandlerFunc) {
 	s.ServePage(map[string]http.Handler{"/": h, "/assets/a": h, "/events": h})
@@ -139,21 +111,14 @@ const (
 	bob   = "bob-bob-bob-bob-bob"
 )
 
-// both is the handler of the two listeners: a path that the API does not know belongs to Admin.
-func both(s *Server) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.routes.find(r.URL.Path) == s.routes.unknown {
-			s.Admin().ServeHTTP(w, r)
-			return
-		}
-		s.ServeHTTP(w, r)
-	})
-}
-
-// answered returns the answer to a request, which is as openapi.json describes it.
+// answered returns the answer to a request, which is as openapi.json describes it. A path that the
+// API does not know belongs to Admin.
 func answered(s *Server, r *http.Request) *httptest.ResponseRecorder {
-	w := httptest.NewRecorder()
-	both(s).ServeHTTP(w, r)
+	w, h := httptest.NewRecorder(), http.Handler(s)
+	if s.routes.find(r.URL.Path) == s.routes.unknown {
+		h = s.Admin()
+	}
+	h.ServeHTTP(w, r)
 	check(r, w)
 	return w
 }

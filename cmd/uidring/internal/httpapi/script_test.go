@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,6 +22,7 @@ import (
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/testkit"
+	"github.com/uidring/uidring/segment"
 )
 
 // TestScripts runs the scripts in testdata, each in a bubble of synctest. A line behind > is a
@@ -145,14 +147,20 @@ func (x *script) setTokens(pairs ...string) {
 }
 
 // generator returns a generator by its name, or nil.
-func (x *script) generator(name string) (g *cached.Generator) {
+func (x *script) generator(name string) *cached.Generator {
 	cfg := cached.Config{Layout: small(40), BoostPower: 1}
 	switch name {
 	case "ended":
-		return ended(x.t)
-	case "cut-off":
-		g, x.restore = cutOff(x.t)
-		return g
+		cfg.Layout, cfg.Epoch = small(10), time.Now().Add(-1000*time.Second).Truncate(time.Second)
+		return drain(newGenerator(x.t, cfg))
+	case "cut-off": // it has used up its window, and cannot reach its store
+		store := x.t.TempDir()
+		cfg.Assigner = leasedFrom(store)
+		g := newGenerator(x.t, cfg)
+		testkit.Must(x.t, os.Rename(store, store+".away"))
+		x.restore = func() { _ = os.Rename(store+".away", store) }
+		x.t.Cleanup(x.restore) // before the generator is closed
+		return drain(g)
 	case "rejecting":
 		cfg.OnEmpty = cached.Reject
 	case "too-far-ahead": // by its own bound
@@ -192,7 +200,9 @@ func (x *script) server(parts []string) {
 		case "segments":
 			cfg.Segments = begunSegments(x.t)
 		case "ended-segments":
-			cfg.Segments = newSegments(x.t, usedUp(x.t))
+			dir := x.t.TempDir()
+			testkit.Must(x.t, segment.Recover(x.t.Context(), folder(dir), "orders", math.MaxInt64-10))
+			cfg.Segments = newSegments(x.t, dir)
 		case "cut-off-segments":
 			dir := filepath.Join(x.t.TempDir(), "counters")
 			cfg.Segments, x.restore = newSegments(x.t, dir), func() { testkit.Must(x.t, os.Mkdir(dir, 0o700)) }
