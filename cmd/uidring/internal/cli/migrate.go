@@ -101,6 +101,9 @@ func (m *migration) read(args []string) (ids []int64, origin string, err error) 
 		return ids, "all IDs of standard input", err
 	}
 	for i, arg := range args {
+		if arg == "-" {
+			return nil, "", usagef("argument %d: \"-\" beside others, allowed: - alone, or IDs", i+1)
+		}
 		id, err := decimalID(arg)
 		if err != nil {
 			return nil, "", usagef("argument %d: %w", i+1, err)
