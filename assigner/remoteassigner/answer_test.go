@@ -209,8 +209,8 @@ func TestNewHandlerOffersAStoreWithOneNamespace(t *testing.T) {
 
 // TestScripts runs testdata/requests.txt. A line behind > has the method, the path, the type and
 // the body of a request to a handler, and below it the script has the status of the answer. In a
-// request, … stands for a megabyte of spaces, the body late for one that times out, and the type -
-// for none.
+// request, … stands for a megabyte of spaces, the type - for none, and the body late for an error
+// of the read.
 func TestScripts(t *testing.T) {
 	handler := serveFile(t)
 	scripts.Files(t, func(t *testing.T, text string) string {

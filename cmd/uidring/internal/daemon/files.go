@@ -33,8 +33,8 @@ type watchedFile struct {
 	looked      [][]byte // the contents at the last look
 }
 
-// watchTokens puts the tokens of a file, which a setting names, into current. It refuses a file with
-// a token of others.
+// watchTokens puts the tokens of a file, which a setting names, into current. It refuses a file
+// that shares a token with others.
 func watchTokens(setting, file string, current, others *atomic.Pointer[httpapi.Tokens]) *watchedFile {
 	return &watchedFile{name: setting, files: []string{file}, secret: file, use: func(contents [][]byte) (string, error) {
 		tokens, err := httpapi.ParseTokens(contents[0])

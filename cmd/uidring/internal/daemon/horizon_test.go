@@ -44,7 +44,7 @@ func TestHorizonMetricAppearsWithTheFirstCall(t *testing.T) {
 	}
 }
 
-// A lockedStore answers late, as SQLite after busy_timeout, whatever the context says.
+// A lockedStore answers late, as SQLite after busy_timeout, and ignores the context.
 type lockedStore struct{ leasestore.Store }
 
 func (lockedStore) LoadMeta(context.Context) (leasestore.Meta, error) {
