@@ -6,9 +6,11 @@ import socket
 import sys
 import threading
 
+import checks
 import uidring
 
 ids = None
+checks.run()
 
 
 def kind(error):
@@ -50,6 +52,7 @@ def fork(n):
     sys.stdout.flush()
     pid = os.fork()
     if pid == 0:
+        status = 1
         try:
             connection = http.client.HTTPSConnection("host")  # as in the middle of a TLS handshake
             connection.sock = socket.socket()
@@ -58,10 +61,12 @@ def fork(n):
             ids._reset()
             take(n, 2)
             ids.close()
+            status = 0
         finally:
             sys.stdout.flush()
-            os._exit(0)
-    os.waitpid(pid, 0)
+            os._exit(status)
+    if os.waitpid(pid, 0)[1] != 0:
+        raise ChildProcessError("the child failed")
     take(n, 2)
 
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 import http.client
 import io
 import json
@@ -57,6 +58,10 @@ class Rejected(Error):
         self.detail = str(problem.get("detail", ""))
         self._retry_after = retry_after
         super().__init__(": ".join(filter(None, [f"{server}: status {status}", self.title, self.detail])))
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        """For copy and pickle, which would pass the text alone."""
+        return Rejected, (self.server, self.status, vars(self), self._retry_after)
 
     @property
     def _final(self) -> bool:
@@ -113,7 +118,11 @@ class Client:
         self._closed = False
         self._reset()
         _clients.add(self)
-        self._start()
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
 
     def _reset(self) -> None:
         """Forgets everything, as a forked child must: the parent issues the IDs in memory."""
@@ -125,10 +134,11 @@ class Client:
             server.reset()
 
     def _start(self) -> None:
-        for server in self._servers:
+        """Starts the thread of each server that has none yet."""
+        for server in self._servers[len(self._threads) :]:
             thread = threading.Thread(target=self._serve, args=(server,), name=f"uidring {server.name}", daemon=True)
-            self._threads.append(thread)
             thread.start()
+            self._threads.append(thread)
 
     def next(self, wait: Optional[float] = None) -> int:
         """Returns an ID from memory. While there is none it waits, for `wait` seconds at most.
@@ -142,13 +152,13 @@ class Client:
             while True:
                 if self._closed:
                     raise Closed("the client is closed")
-                if not self._threads:
+                if len(self._threads) < len(self._servers):
                     self._start()
                 id = self._take()
                 if id is not None:
                     return id
                 if rejection := self._rejection():
-                    raise rejection.with_traceback(None)
+                    raise copy.copy(rejection)  # to which this thread adds its traceback
                 if deadline is None:
                     wait = self._wait if wait is None else wait
                     deadline = time.monotonic() + wait
@@ -170,8 +180,9 @@ class Client:
             threads, self._threads = self._threads, []
             for server in self._servers:
                 server.interrupt()
+        deadline = time.monotonic() + self._timeout
         for thread in threads:
-            thread.join(self._timeout)  # a connection that is being made cannot be interrupted
+            thread.join(max(0.0, deadline - time.monotonic()))  # a connection that is being made cannot be interrupted
 
     def __enter__(self) -> Client:
         return self
@@ -274,6 +285,8 @@ def _check(
     for i, url in enumerate(urls):
         if not _Server.is_url(url):
             mistakes.append(f"servers[{i}] is not a valid URL, allowed: http:// or https://, a host, and optionally a port and a path")
+        elif url.rstrip("/") in (before.rstrip("/") for before in urls[:i] if isinstance(before, str)):
+            mistakes.append(f"servers[{i}] is a URL before it again, allowed: each URL once")
     if token is not None and not (token.isascii() and token.isprintable() and token and " " not in token):
         mistakes.append("token is empty or has characters that no token has")
     if segment is not None and not re.fullmatch("[0-9A-Za-z._-]{1,64}", segment):
@@ -324,6 +337,12 @@ class _Answer(http.client.HTTPResponse):
         super().__init__(sock, *args, **options)
         self.fp.close()
         self.fp = io.BufferedReader(_Timed(sock, time.monotonic() + (sock.gettimeout() or 0.0)))
+
+    def begin(self) -> None:
+        super().begin()
+        while self.status < 200:  # such as 103: the answer follows
+            self.headers = self.msg = None
+            super().begin()
 
 
 class _Server:
@@ -380,7 +399,7 @@ class _Server:
         reused = self._connection is not None
         try:
             return self._request()
-        except (ConnectionResetError, BrokenPipeError):
+        except (ConnectionResetError, BrokenPipeError, ssl.SSLEOFError):
             if not reused or self._interrupted:
                 raise
         return self._request()  # the server had closed the idle connection
@@ -406,8 +425,10 @@ class _Server:
             connection.request("POST", self._target, headers=self._headers)
             answer = connection.getresponse()
             body = answer.read(65536 + 64 * self._batch)
-            if not answer.isclosed():
-                raise ValueError("invalid answer: truncated or too long")
+            if answer.length or answer.read(1):
+                if answer.status == 200:
+                    raise ValueError("invalid answer: truncated or too long")
+                self.disconnect()  # the status says enough
         except BaseException:
             self.disconnect()
             raise
