@@ -1,8 +1,10 @@
 """Checks the client against answers that no server of uidring gives; driver.py runs it at its start."""
 
 import contextlib
+import ctypes
 import http.client
 import itertools
+import os
 import socket
 import ssl
 import threading
@@ -123,11 +125,32 @@ def check_threads():
         threading.Thread.start = start
 
 
+def check_fork():
+    """A child of a fork in C, of which Python is not told, issues no ID of its parent.
+
+    The parent's threads are idle: one that waits for Python's own lock would let Python hang.
+    """
+    with client(WHOLE) as ids:
+        ids.next()
+        wait_until(lambda: ids._left == 3)
+        with ids._changed:  # as a thread may that the child does not have
+            time.sleep(0.05)
+            pid = ctypes.PyDLL(None).fork()
+            if pid == 0:
+                try:
+                    os._exit(ids.next() == 10002)
+                finally:
+                    os._exit(2)
+        status = os.waitpid(pid, 0)[1]
+        assert status == 0, status
+        ids.next()
+
+
 def wait_until(condition):
     while not condition():
         time.sleep(0.01)
 
 
 def run():
-    for check in check_answers, check_options, check_errors, check_reset, check_threads:
+    for check in check_answers, check_options, check_errors, check_reset, check_threads, check_fork:
         check()

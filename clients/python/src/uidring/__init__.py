@@ -90,7 +90,7 @@ class Client:
               server sets a bound, by default 60, that holds if it is shorter.
     context:  for TLS; None: ssl.create_default_context().
 
-    Mistakes raise a ValueError that names all of them. After os.fork the child fetches IDs of its own.
+    Mistakes raise a ValueError that names all of them. After a fork the child fetches IDs of its own.
     """
 
     def __init__(
@@ -124,6 +124,17 @@ class Client:
             self.close()
             raise
 
+    def _notice_fork(self) -> None:
+        """Resets the client in a child of a fork of which Python was not told: uWSGI forks in C.
+
+        A thread of the parent may have held a lock during the fork, so the child takes a new one.
+        """
+        pid = os.getpid()
+        if self._pid != pid:
+            with _resetting.setdefault(pid, threading.Lock()):
+                if self._pid != pid:
+                    self._reset()
+
     def _reset(self) -> None:
         """Forgets everything, as a forked child must: the parent issues the IDs in memory."""
         self._changed = threading.Condition()  # guards the attributes below, and those of servers
@@ -132,6 +143,7 @@ class Client:
         self._threads: List[threading.Thread] = []
         for server in self._servers:
             server.reset()
+        self._pid = os.getpid()  # the last step: other threads may use the client from here on
 
     def _start(self) -> None:
         """Starts the thread of each server that has none yet."""
@@ -147,6 +159,7 @@ class Client:
         request, and Closed. In asyncio call `await asyncio.to_thread(client.next)`. Do not call it in
         a signal handler.
         """
+        self._notice_fork()
         deadline = None
         with self._changed:
             while True:
@@ -174,6 +187,7 @@ class Client:
 
     def close(self) -> None:
         """Drops the IDs in memory, and ends the requests under way. It may be called again."""
+        self._notice_fork()
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -507,6 +521,7 @@ class _Server:
 
 
 _clients: "weakref.WeakSet[Client]" = weakref.WeakSet()
+_resetting: Dict[int, threading.Lock] = {}  # by process ID
 
 
 def _reset_all() -> None:
@@ -514,5 +529,7 @@ def _reset_all() -> None:
         client._reset()
 
 
+# After os.fork the child closes its connections at once, and notices the fork even if it has the
+# process ID of its parent, in a new namespace of processes.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_reset_all)
