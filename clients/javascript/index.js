@@ -20,8 +20,9 @@ export class Client {
     this.#options = check(options);
     const { segment, batch, servers } = this.#options;
     const path = segment === undefined ? "/v1/ids" : `/v1/segments/${segment}`;
-    this.#servers = shuffle(servers).map((server) => {
-      const name = server.replace(/\/+$/, "");
+    const shuffled = servers.map((server) => [Math.random(), server]).sort(([a], [b]) => a - b); // so that not all clients begin with the same server
+    this.#servers = shuffled.map(([, server]) => {
+      const name = base(server);
       // error: of the last request; a server without one is well.
       // last: the last ID of each stream, in the order of their last answers.
       return { name, url: `${name}${path}?form=ranges&n=${batch}`, last: new Map(), busy: false, asked: 0, failed: 0, error: undefined, pause: 0, early: 0 };
@@ -40,10 +41,10 @@ export class Client {
         settle: (id) => { end(); resolve(id); },
         fail: (error) => { end(); reject(error); },
       };
-      const timer = setTimeout(() => call.fail(this.#unavailable(wait)), Math.min(wait, LONGEST_TIMER));
+      const stopTimer = startTimer(wait, () => call.fail(this.#unavailable(wait)));
       const abort = () => call.fail(signal.reason);
       const end = () => {
-        clearTimeout(timer);
+        stopTimer();
         signal?.removeEventListener("abort", abort);
         this.#waiting.delete(call);
       };
@@ -133,7 +134,7 @@ export class Client {
     const request = new AbortController();
     const abort = () => request.abort();
     this.#ending.signal.addEventListener("abort", abort);
-    const timer = setTimeout(() => request.abort(new Error(`no answer within ${timeout} ms`)), Math.min(timeout, LONGEST_TIMER));
+    const stopTimer = startTimer(timeout, () => request.abort(new Error(`no answer within ${timeout} ms`)));
     try {
       const { ranges, maxAge } = await draw(this.#options, server, request.signal);
       const age = performance.now() - server.asked;
@@ -149,7 +150,7 @@ export class Client {
       server.early = Math.random() / 4; // so that clients do not return at once
     }
     server.busy = false;
-    clearTimeout(timer);
+    stopTimer();
     this.#ending.signal.removeEventListener("abort", abort);
     this.#serveCalls();
     this.#prefetch();
@@ -185,6 +186,7 @@ function check({ servers, token, segment, batch = 1000, timeout = 2000, wait = 5
   else {
     servers.forEach((server, i) => {
       if (!isServer(server)) mistakes.push(`servers[${i}] is not a valid URL, allowed: http:// or https://, a host, and optionally a port and a path`);
+      else if (servers.findIndex((s) => base(s) === base(server)) < i) mistakes.push(`servers[${i}] is a URL before it again, allowed: each URL once`);
     });
   }
   if (token !== undefined && !/^[!-~]+$/.test(token)) mistakes.push("token is empty or has characters that no token has");
@@ -208,14 +210,23 @@ function isServer(text) {
   }
 }
 
-/** Returns a copy in random order, so that not all clients begin with the same server. */
-function shuffle(list) {
-  const copy = [...list];
-  for (let i = copy.length - 1; i > 0; i--) {
-    const j = Math.floor(Math.random() * (i + 1));
-    [copy[i], copy[j]] = [copy[j], copy[i]];
-  }
-  return copy;
+/** Returns a URL without the slashes at its end. */
+function base(server) {
+  return String(server).replace(/\/+$/, "");
+}
+
+/**
+ * Calls f after a time, and returns a function that prevents it. If the event loop was blocked when
+ * the time was over, f gets as long again, up to the time: answers that have come are read first.
+ */
+function startTimer(ms, f) {
+  const end = performance.now() + ms;
+  let timer = setTimeout(() => {
+    const late = performance.now() - end;
+    if (late < SLOW_AFTER) f();
+    else timer = setTimeout(f, Math.min(late, ms));
+  }, Math.min(ms, LONGEST_TIMER));
+  return () => clearTimeout(timer);
 }
 
 /** Draws a batch of IDs from a server: ranges with their first ID and count, and how many ms after the request they may be kept. */
@@ -260,7 +271,10 @@ function allowed(answer) {
   return Number(seconds) * 1000;
 }
 
-/** Returns the text of an answer, and fails beyond a number of bytes: a wrong server may send without end. */
+/**
+ * Returns the text of an answer. Beyond a number of bytes it fails, since a wrong server may send
+ * without end, or cuts the text if the status says enough.
+ */
 async function read(answer, most, signal) {
   if (!answer.body) return "";
   const decoder = new TextDecoder();
@@ -272,6 +286,7 @@ async function read(answer, most, signal) {
     most -= part.value.length;
     if (most < 0) {
       cancel();
+      if (answer.status !== 200) return text;
       throw new Error("invalid answer: too long");
     }
     text += decoder.decode(part.value, { stream: true });
@@ -288,8 +303,8 @@ function problem(server, answer, body) {
   } catch {
     // The status says enough.
   }
-  const seconds = Number(answer.headers.get("Retry-After"));
-  return new RejectedError(server, answer.status, Object(document), seconds > 0 ? seconds * 1000 : 0);
+  const after = answer.headers.get("Retry-After") ?? "";
+  return new RejectedError(server, answer.status, Object(document), /^[0-9]{1,9}$/.test(after) ? Number(after) * 1000 : 0);
 }
 
 /** Returns a text that is a decimal number. A number of JSON may have lost its last digits. */
