@@ -487,7 +487,7 @@ var languages = map[string]commands{
 		testkit.Must(t, err)
 		file := filepath.Join(dir, "Example.java")
 		testkit.Must(t, os.WriteFile(file, []byte(example), 0o600))
-		args := append([]string{"--release", "11", "-Xlint:all", "-Werror", "-d", dir, clientsDir + "java/src/test/java/Driver.java", file}, sources...)
+		args := append([]string{"--release", "11", "-Xlint:all", "-Werror", "-d", dir, "-sourcepath", clientsDir + "java/src/test/java", clientsDir + "java/src/test/java/Driver.java", file}, sources...)
 		if out, err := exec.Command(testserver.Program(t, "javac", "default-jdk-headless"), args...).CombinedOutput(); err != nil {
 			t.Fatalf("javac: %v\n%s", err, out)
 		}

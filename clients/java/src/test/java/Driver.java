@@ -19,6 +19,7 @@ public final class Driver {
     private Driver() {}
 
     public static void main(String[] args) throws IOException, InterruptedException {
+        Checks.run();
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             String[] words = line.split(" ");

@@ -29,6 +29,12 @@ public final class RejectedException extends UidringException {
         this.retryAfter = retryAfter;
     }
 
+    /** Makes the exception of a call from one of a request: its stack is of the caller. */
+    RejectedException(RejectedException cause) {
+        this(cause.server, cause.status, cause.type, cause.title, cause.detail, cause.retryAfter);
+        initCause(cause);
+    }
+
     /** Reads a problem document. Proxies answer without one. */
     static RejectedException of(String server, int status, String body, long retryAfterSeconds) {
         String type = member(body, "type");

@@ -39,7 +39,7 @@ final class Server {
     private final Map<String, Long> last = new LastIDs(); // of each stream; for the thread of the requests
 
     Server(String url, UidringClient.Builder options, HttpClient http) {
-        name = url.replaceAll("/+$", "");
+        name = base(url);
         String path = options.segment == null ? "/v1/ids" : "/v1/segments/" + options.segment;
         HttpRequest.Builder builder = HttpRequest.newBuilder(URI.create(name + path + "?form=ranges&n=" + options.batch))
             .POST(HttpRequest.BodyPublishers.noBody()) // a cache may answer a GET again, even against its headers
@@ -57,6 +57,11 @@ final class Server {
         asked = System.nanoTime();
     }
 
+    /** Returns a URL without the slashes at its end. */
+    static String base(String url) {
+        return url.replaceAll("/+$", "");
+    }
+
     boolean isWell() {
         return error == null;
     }
@@ -64,7 +69,7 @@ final class Server {
     /** Draws a batch of IDs. */
     List<Range> fetch() throws IOException, InterruptedException {
         long sent = System.nanoTime();
-        CompletableFuture<HttpResponse<String>> answer = http.sendAsync(request, info -> new Body(65536 + 64L * batch));
+        CompletableFuture<HttpResponse<String>> answer = http.sendAsync(request, info -> new Body(65536 + 64L * batch, info.statusCode()));
         try {
             return read(answer.get(timeout.toNanos(), TimeUnit.NANOSECONDS), sent); // the request's timeout ends with the headers
         } catch (ExecutionException e) {
@@ -153,14 +158,19 @@ final class Server {
         return TimeUnit.SECONDS.toNanos(Long.parseLong(seconds));
     }
 
-    /** Collects the text of an answer, and fails beyond a number of bytes: a wrong server may send without end. */
+    /**
+     * Collects the text of an answer. Beyond a number of bytes it fails, since a wrong server may send
+     * without end, or cuts the text if the status says enough.
+     */
     private static final class Body implements HttpResponse.BodySubscriber<String> {
         private final HttpResponse.BodySubscriber<String> text = HttpResponse.BodySubscribers.ofString(StandardCharsets.UTF_8);
         private Flow.Subscription subscription;
+        private final int status;
         private long left;
 
-        Body(long most) {
+        Body(long most, int status) {
             left = most;
+            this.status = status;
         }
 
         @Override
@@ -182,7 +192,11 @@ final class Server {
                 return;
             }
             subscription.cancel();
-            onError(new IOException("invalid answer: too long"));
+            if (status == 200) {
+                onError(new IOException("invalid answer: too long"));
+            } else {
+                onComplete();
+            }
         }
 
         @Override

@@ -173,8 +173,10 @@ public final class UidringClient implements AutoCloseable {
                 Exception error = null;
                 try {
                     fetched = server.fetch();
-                } catch (IOException | RuntimeException e) {
-                    error = e;
+                } catch (InterruptedException e) {
+                    throw e;
+                } catch (Throwable e) { // an Error for lack of memory, too: no other thread asks this server
+                    error = e instanceof Exception ? (Exception) e : new IOException(e);
                 }
                 note(server, fetched, error);
             }
@@ -268,7 +270,7 @@ public final class UidringClient implements AutoCloseable {
                 return;
             }
         }
-        throw (RejectedException) servers.get(0).error;
+        throw new RejectedException((RejectedException) servers.get(0).error);
     }
 
     private LinkedHashMap<String, Exception> errors() {
@@ -358,6 +360,8 @@ public final class UidringClient implements AutoCloseable {
             for (int i = 0; i < servers.size(); i++) {
                 if (!isServer(servers.get(i))) {
                     mistakes.add("servers[" + i + "] is not a valid URL, allowed: http:// or https://, a host, and optionally a port and a path");
+                } else if (servers.subList(0, i).stream().map(Server::base).anyMatch(Server.base(servers.get(i))::equals)) {
+                    mistakes.add("servers[" + i + "] is a URL before it again, allowed: each URL once");
                 }
             }
             if (token != null && !token.matches("[!-~]+")) {
