@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"net"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,18 +65,6 @@ func TestWaitsEndWithoutAChange(t *testing.T) {
 	}
 }
 
-func TestReserveReturnsZerosWithoutAnID(t *testing.T) {
-	p := path(nil, func(int) (int64, int, error) { return 0, 0, io.EOF })
-	for n, want := range map[int]error{-1: nil, 0: nil, 1: io.EOF} {
-		if first, got, err := p.Reserve(n); first != 0 || got != 0 || err != want {
-			t.Errorf("Reserve(%d) = %d, %d, %v, want zeros and %v", n, first, got, err, want)
-		}
-		if first, got, err := p.ReserveContext(t.Context(), n); first != 0 || got != 0 || err != want {
-			t.Errorf("ReserveContext(%d) = %d, %d, %v, want zeros and %v", n, first, got, err, want)
-		}
-	}
-}
-
 // After Close callers get the IDs that are left, and then ErrClosed in place of any error.
 func TestErrorsAfterCloseAreErrClosed(t *testing.T) {
 	left := 1
@@ -93,20 +80,6 @@ func TestErrorsAfterCloseAreErrClosed(t *testing.T) {
 	}
 	if _, _, err := p.ReserveContext(t.Context(), 2); err != uidring.ErrClosed {
 		t.Errorf("ReserveContext: %v, want ErrClosed", err)
-	}
-}
-
-// Take may find neither an ID nor a reason, as when the unit has changed meanwhile.
-func TestTakeIsRepeated(t *testing.T) {
-	calls := 0
-	p := path(nil, func(int) (int64, int, error) {
-		if calls++; calls < 3 {
-			return 0, 0, nil
-		}
-		return 7, 1, nil
-	})
-	if first, got, err := p.Reserve(1); first != 7 || got != 1 || err != nil {
-		t.Errorf("Reserve = %d, %d, %v, want the ID", first, got, err)
 	}
 }
 
@@ -153,15 +126,6 @@ func TestNotifierIsUsedByManyGoroutines(t *testing.T) {
 	})
 }
 
-func TestPanicOfAUsersFuncIsLogged(t *testing.T) {
-	var log testkit.Recorder
-	generator.Call(log.TextLogger(), "Trace.Padded", func() {})
-	generator.Call(log.TextLogger(), "Trace.Padded", func() { panic("a mistake") })
-	if lines := log.Read(); len(lines) != 1 || lines[0] != `level=ERROR msg="panic in Trace.Padded" panic="a mistake" stack="(of a goroutine)"` {
-		t.Errorf("records %q, want one", lines)
-	}
-}
-
 // The values were computed outside of Go, with SplitMix64's constants.
 func TestScatterGoldenValues(t *testing.T) {
 	for first, want := range map[int64][2]int64{ // of 8 and of 13 bits
@@ -187,27 +151,6 @@ func TestScatterStaysInThreeEighthsOfAUnit(t *testing.T) {
 		}
 		if least < 0 || most > want || most < want*98/100 || least > want/50 {
 			t.Errorf("%d bits: %d to %d, want 0 to %d", width, least, most, want)
-		}
-	}
-}
-
-// The first ID of a unit is on any shard, at any pace from a unit a second to one a week, and every
-// number of shards up to 64.
-func TestScatterSpreadsUnitsOverShards(t *testing.T) {
-	const each = 80 // IDs a shard; chance alone gives no shard 1.6 times that
-	for _, width := range []uint8{8, 10, 13, 20, 22} {
-		for _, pace := range []int64{1, 7, 10, 31, 60, 3600, 86_400, 604_800} {
-			for shards := int64(2); shards <= 64; shards++ {
-				got := make([]int, shards)
-				for unit := range each * shards {
-					delta := (1000 + unit*pace) % (1 << 31)
-					first := (delta<<(32-width) | 5) << width
-					got[(first+generator.Scatter(first, width))%shards]++
-				}
-				if fullest := slices.Max(got); fullest > each*16/10 {
-					t.Errorf("%d sequence bits, a unit each %d: the fullest of %d shards has %d IDs, want %d at most", width, pace, shards, fullest, each*16/10)
-				}
-			}
 		}
 	}
 }
