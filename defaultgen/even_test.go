@@ -3,13 +3,11 @@
 package defaultgen_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/test/gentest"
 )
@@ -34,43 +32,6 @@ func TestByDefaultIDsSpreadOverShardsAsInAFairDraw(t *testing.T) {
 					})
 				})
 			}
-		}
-	}
-}
-
-// A unit has all its numbers after a unit that has issued more than half, and five eighths
-// otherwise.
-func TestEvenCostsABusyGeneratorNothing(t *testing.T) {
-	const all = 1 << 10
-	layout := bitsalloc.Layout{DeltaBits: 40, WorkerBits: 10, SequenceBits: 10, Unit: time.Second}
-	for _, quiet := range []int{1, 2, 7, 8, 100, all / 2, all/2 + 1, all * 5 / 8} {
-		g, clock := onFakeClock(t, defaultgen.Config{Layout: layout})
-		ids := make([]int64, all+1)
-		shortened := 0
-		for range 300 {
-			fill(t, g, quiet)
-			clock.Advance(time.Second)
-			for round := range 3 {
-				n, err := g.Fill(ids)
-				least := all
-				if round == 0 && quiet <= all/2 {
-					least = all * 5 / 8
-				}
-				if round == 0 && n < all {
-					shortened++
-				}
-				if n < least || n > all || !errors.Is(err, defaultgen.ErrSequenceExhausted) {
-					t.Fatalf("%d IDs, %v in unit %d after one of %d, want %d at least", n, err, round, quiet, least)
-				}
-				clock.Advance(time.Second)
-			}
-			for range 10 { // quiet again, to begin elsewhere
-				next(t, g)
-				clock.Advance(time.Second)
-			}
-		}
-		if (shortened > 200) != (quiet <= all/2) {
-			t.Errorf("%d of 300 units began above 0 after a unit of %d IDs", shortened, quiet)
 		}
 	}
 }
