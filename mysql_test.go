@@ -35,8 +35,8 @@ func inDatabase(t *testing.T, server *testserver.Server) {
 			testkit.Must(t, err)
 			db := sqlx.NewDb(sql.OpenDB(connector), "mysql")
 			t.Cleanup(func() { _ = db.Close() })
-			mustExec(t, db, "DROP TABLE IF EXISTS orders")
-			mustExec(t, db, `CREATE TABLE orders (
+			db.MustExec("DROP TABLE IF EXISTS orders")
+			db.MustExec(`CREATE TABLE orders (
 				id BIGINT NOT NULL PRIMARY KEY, large BIGINT UNSIGNED NOT NULL, parent BIGINT, word VARCHAR(20) NOT NULL,
 				b32 CHAR(13) NOT NULL UNIQUE, b62 CHAR(11) CHARACTER SET ascii COLLATE ascii_bin NOT NULL UNIQUE)`)
 			ids := append(sampleIDs()[:200], 1<<63-1)
@@ -47,7 +47,7 @@ func inDatabase(t *testing.T, server *testserver.Server) {
 					r.Parent = sql.Null[uidring.ID]{V: id, Valid: true}
 				}
 				want = append(want, r)
-				mustExec(t, db, "INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?)", id, id, r.Parent, id.String(), id.Base32(), id.Base62())
+				db.MustExec("INSERT INTO orders VALUES (?, ?, ?, ?, ?, ?)", id, id, r.Parent, id.String(), id.Base32(), id.Base62())
 			}
 			for _, order := range []string{"id", "b32", "b62"} {
 				var got []row
@@ -64,11 +64,4 @@ func inDatabase(t *testing.T, server *testserver.Server) {
 type row struct {
 	ID, Large, Word uidring.ID
 	Parent          sql.Null[uidring.ID]
-}
-
-func mustExec(t *testing.T, db *sqlx.DB, query string, args ...any) {
-	t.Helper()
-	if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
-		t.Fatalf("%s: %v", query, err)
-	}
 }

@@ -30,7 +30,9 @@ func ownGenerators() []Contestant {
 		{Name: LaneNext, Order: perLane, Crowd: true, Note: "a lane per goroutine", Open: Started(gauge.Cached, gauge.LaneNext)},
 		{Name: Fill, Order: increasing, Crowd: true, Open: Started(gauge.Cached, gauge.Fill[*cached.Generator])},
 		{Name: "Reserve of 256", Order: increasing, Crowd: true, Note: "the numbers are not written out", Open: Started(gauge.Cached, gauge.Reserve)},
-		{Name: Defaultgen, Order: increasing, Ahead: aheadNone, Note: unit, Open: Started(startWide, gauge.DefaultgenNext)},
+		{Name: Defaultgen, Order: increasing, Ahead: aheadNone, Note: unit, Open: Started(func(ctx context.Context, worker int64) (*defaultgen.Generator, error) {
+			return gauge.Defaultgen(ctx, gauge.Wide(), worker)
+		}, gauge.DefaultgenNext)},
 		{Name: "defaultgen, 12 sequence bits", Order: increasing, Ahead: aheadNone, Note: unit, PerSecond: 4_096_000, Open: openNarrow},
 		{Name: "defaultgen, default layout", Order: increasing, Ahead: aheadNone, Note: "unit 1 s, 13 sequence bits", PerSecond: 8_192, Rate: byLayout("uidring defaultgen")},
 	}
@@ -52,10 +54,6 @@ func ownGenerators() []Contestant {
 func perSecond(l bitsalloc.Layout) int64 { return 1 << l.SequenceBits * int64(time.Second/l.Unit) }
 
 func openSegment(ctx context.Context, _ int64) (*segment.Generator, error) { return gauge.Segment(ctx) }
-
-func startWide(ctx context.Context, worker int64) (*defaultgen.Generator, error) {
-	return gauge.Defaultgen(ctx, gauge.Wide(), worker)
-}
 
 // openNarrow has a layout whose IDs run out: the laps wait for the next unit.
 func openNarrow(ctx context.Context, worker int64) (gauge.Source, error) {

@@ -99,9 +99,3 @@ func Fenced(n int64) AssignFunc {
 		}, nil
 	}
 }
-
-// Raise is an OnRenew that moves the fence to the delta asked for.
-func Raise(_ context.Context, g *assigner.Grant, _, want int64) error {
-	g.Last = max(g.Last, want)
-	return nil
-}
