@@ -62,8 +62,11 @@ import (
 //	static 3, ipv4suffix 10.0.1.2 16, ipsum 10.0.1.2, name web-01, env "3", unset NAME
 //	addresses ipsum 127.0.0.1/8 10.0.1.2/24
 //
-// The last two lines take a worker ID from an assigner without a store, in the default layout, and
-// show the first usable address of a host.
+//	forclaim 900, forrenewal 1250 1248 0 1, released 1120 1050 1001, begin 1000 1000 900, follow 1000 1000 240 1090 1045
+//
+// The lines before the last one take a worker ID from an assigner without a store, in the default
+// layout, and show the first usable address of a host. The last line calls the funcs of fence.go at
+// delta 1000: short makes the layout end at 1100, and lossy bounds fences by that.
 func TestScripts(t *testing.T) {
 	scripts.Run(t, func(t *testing.T, p string) string {
 		got := newScript(t, orders[0]).run(p)
@@ -240,7 +243,7 @@ func (w *script) do(words testkit.Words) {
 			}
 		}
 	}
-	if !c.prepare() && !c.test() && !c.derive() {
+	if !c.prepare() && !c.test() && !c.derive() && !c.reckon() {
 		w.Fatalf("unknown command %q", words)
 	}
 	if len(c.args) > 0 {
