@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/uidring/uidring/internal/test/testkit"
@@ -77,18 +76,6 @@ func TestIsOpen(t *testing.T) {
 	write(t, path)
 	check(false)
 	testkit.Must(t, file.Close())
-}
-
-func TestPathFaultsNamesASecondPath(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a")
-	write(t, path)
-	if faults, err := PathFaults(path, "the file"); err != nil || len(faults) > 0 {
-		t.Errorf("faults %q: %v", faults, err)
-	}
-	testkit.Must(t, os.Link(path, path+"-link"))
-	if faults, err := PathFaults(path, "the file"); err != nil || len(faults) != 1 || !strings.HasPrefix(faults[0], "the file has 2 hard links") {
-		t.Errorf("faults %q: %v", faults, err)
-	}
 }
 
 func TestIsMountPoint(t *testing.T) {
