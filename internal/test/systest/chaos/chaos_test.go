@@ -3,7 +3,6 @@ package chaos
 import (
 	"flag"
 	"math/rand/v2"
-	"net/netip"
 	"os"
 	"runtime"
 	"strings"
@@ -55,51 +54,14 @@ func TestChaos(t *testing.T) {
 	})
 }
 
-// script is the profile of a holder in an incident.
-func (r *run) script(kind string, workerID int64, owner string, clock time.Duration) profile {
-	return profile{DSN: r.server.DSN(), Kind: kind, WorkerID: workerID, Owner: owner, Clock: clock, MaxLead: maxLead, MaxSkew: 2 * time.Hour, Window: 2 * time.Second, Rate: 12_500}
-}
-
-func (r *run) untilMoreIDs() {
-	r.t.Helper()
-	before := r.judge.of(differentIDs)
-	testkit.Until(r.t, "more IDs", func() bool { return r.judge.of(differentIDs) > before+1000 })
-}
-
-// Two hosts derive the same worker ID from addresses that agree in the low bits. In production that
-// gave a hundred duplicate keys in two days. It also shows that the judge finds duplicates.
-func TestHostsWithTheSameAddressSuffix(t *testing.T) {
-	skipWhereChaosCannotRun(t)
-	for _, address := range []string{"192.168.209.51", "192.168.161.51"} {
-		lease, err := assigner.IPv4Suffix(netip.MustParseAddr(address), 3).Assign(t.Context(), assigner.Domain{Layout: layout()})
-		if err != nil || lease.Grant().WorkerID != 3 {
-			t.Fatalf("%s: %v, want worker ID 3", address, err)
-		}
-	}
-	r := newRun(t, "mariadb", 1)
-	for range 2 {
-		r.start(r.script("derived", 3, "", 0))
-	}
-	testkit.Until(t, "duplicates", func() bool { return r.judge.of(duplicates) > 0 })
-
-	r = newRun(t, "mariadb", 1)
-	first := r.start(r.script("fenced", 3, "host 1", 0))
-	r.untilMoreIDs()
-	second := r.start(r.script("fenced", 3, "host 2", 0))
-	testkit.Until(t, "the second host is refused", func() bool { return r.judge.of(inNew+assigner.ErrWorkerInUse.Error()) > 0 })
-	first.end(t) // releases the worker ID
-	r.untilMoreIDs()
-	second.end(t)
-	testkit.Must(t, r.judge.verdict())
-}
-
 // A generator that asks the clock alone would repeat an hour of IDs.
 func TestRestartsWithAClockAnHourBack(t *testing.T) {
 	skipWhereChaosCannotRun(t)
 	r := newRun(t, "mariadb", 1)
 	for _, clock := range []time.Duration{0, -time.Hour, 0} {
-		holder := r.start(r.script("fenced", 1, "host", clock))
-		r.untilMoreIDs()
+		before := r.judge.of(differentIDs)
+		holder := r.start(profile{DSN: r.server.DSN(), Kind: "fenced", WorkerID: 1, Owner: "host", Clock: clock, MaxLead: maxLead, MaxSkew: 2 * time.Hour, Window: 2 * time.Second, Rate: 12_500})
+		testkit.Until(t, "more IDs", func() bool { return r.judge.of(differentIDs) > before+1000 })
 		holder.kill()
 	}
 	testkit.Must(t, r.judge.verdict())

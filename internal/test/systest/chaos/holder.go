@@ -38,8 +38,8 @@ const (
 type profile struct {
 	DSN            string
 	Number         int    // of the holder, from 1
-	Kind           string // of assigner: leased, auto, fenced, derived
-	WorkerID       int64  // with fenced and derived
+	Kind           string // of assigner: leased, auto, fenced
+	WorkerID       int64  // with fenced
 	Owner          string // with fenced: successors have the same
 	Window         time.Duration
 	AllowUndurable bool
@@ -67,8 +67,6 @@ func (p profile) assigner(db *sqlx.DB) assigner.Assigner {
 	case "fenced":
 		cfg.Owner = p.Owner
 		return assigner.Fenced(store, assigner.Static(p.WorkerID), cfg)
-	case "derived":
-		return assigner.Static(p.WorkerID)
 	}
 	return assigner.Leased(store, cfg)
 }
@@ -212,7 +210,6 @@ func (h *holder) config(a assigner.Assigner) cached.Config {
 	return cached.Config{
 		Layout:        layout(),
 		Assigner:      a,
-		AllowReuse:    true, // of derived worker IDs
 		AssignTimeout: timeout,
 		StartTimeout:  h.StartTimeout,
 		Now:           func() time.Time { return time.Now().Add(time.Duration(h.offset.Load())) },
