@@ -172,10 +172,6 @@ func (g *Generator) At(t time.Time) (int64, error) {
 	if n > g.alloc.MaxSequence() {
 		return 0, fmt.Errorf("%w %v: all %d have been issued; call New for another worker ID", ErrUnitFull, g.alloc.Time(delta), n)
 	}
-	return g.alloc.Allocate(delta, g.datacenter, g.workerID, (g.start(delta)+n)&g.alloc.MaxSequence())
-}
-
-// start returns the first sequence number of a unit.
-func (g *Generator) start(delta int64) int64 {
-	return generator.Scatter(delta, g.alloc.Layout().SequenceBits)
+	start := generator.Scatter(delta, g.alloc.Layout().SequenceBits)
+	return g.alloc.Allocate(delta, g.datacenter, g.workerID, (start+n)&g.alloc.MaxSequence())
 }
