@@ -27,7 +27,7 @@ func TestZeroConfigMeansTheDefaults(t *testing.T) {
 				t.Errorf("Capacity %d, Remaining %d, want 65536, and 1 to 1534 fewer", s.Capacity, n)
 			}
 		}
-		take(t, g, 20*8192) // more than the ring has: padded inline, and no bound ahead
+		gentest.Fill(t, g, 20*8192) // more than the ring has: padded inline, and no bound ahead
 		if got := g.Stats().Retired; got != int64(s.Capacity-s.Remaining) {
 			t.Errorf("%d IDs were dropped, want those of the first block alone, %d", got, s.Capacity-s.Remaining)
 		}

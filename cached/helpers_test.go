@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
@@ -27,9 +26,6 @@ func fresh(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, err
 	return g, err
 }
 
-// bubbleEpoch lies a day before the moment at which time starts in a synctest bubble.
-func bubbleEpoch() time.Time { return time.Date(1999, time.December, 31, 0, 0, 0, 0, time.UTC) }
-
 // open makes a generator that is closed when the test ends. Without an Assigner it gets a worker of
 // its own.
 func open(t testing.TB, cfg cached.Config) *cached.Generator {
@@ -44,14 +40,8 @@ func open(t testing.TB, cfg cached.Config) *cached.Generator {
 // inBubble is open with an epoch that suits a bubble.
 func inBubble(t testing.TB, cfg cached.Config) *cached.Generator {
 	t.Helper()
-	cfg.Epoch = bubbleEpoch()
+	cfg.Epoch = gentest.Start.AddDate(0, 0, -1)
 	g := open(t, cfg)
 	synctest.Wait() // for the padding goroutine to look at the ring that New has filled
 	return g
 }
-
-// The helpers of gentest take IDs of either package.
-var (
-	parse = gentest.ParseID
-	take  = gentest.Fill
-)

@@ -46,7 +46,6 @@ func onFakeClock(t testing.TB, cfg defaultgen.Config) (*defaultgen.Generator, *u
 var (
 	next  = gentest.Next
 	parse = gentest.ParseID
-	fill  = gentest.Fill
 )
 
 // checkTime asks that an ID is of the unit that at lies in.
