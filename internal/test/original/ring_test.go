@@ -6,8 +6,8 @@ import (
 	"github.com/uidring/uidring/internal/test/original"
 )
 
-// The defect, step by step: while one taker is in the first pause, another takes the last ID, and is
-// held up before it sets the flag. Both return the ID.
+// The defect, step by step: while one taker is in the first pause, another takes the last ID, and
+// is held up before it sets the flag. Both return the ID.
 func TestTakeThatWasOvertakenReturnsAnIDAgain(t *testing.T) {
 	r := original.New(8, 0, nil)
 	r.Put(1)
