@@ -1,7 +1,8 @@
 // Package zkassigner keeps the leases of worker IDs in ZooKeeper 3.4 or later. The package is a
 // module of its own.
 //
-//	conn, events, err := zk.Connect([]string{"zk-0:2181", "zk-1:2181", "zk-2:2181"}, 10*time.Second)
+//	conn, events, err := zk.Connect([]string{"zk-0:2181", "zk-1:2181", "zk-2:2181"}, 10*time.Second,
+//		zk.WithHostProvider(zkassigner.HostProvider())) // follows names that lead to new addresses
 //	…
 //	leases := zkassigner.LeaseStore(conn, "orders", zkassigner.Config{})
 //	generator, err := cached.NewContext(ctx, cached.Config{Assigner: assigner.Leased(leases, assigner.LeaseConfig{})})

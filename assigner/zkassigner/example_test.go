@@ -17,7 +17,8 @@ import (
 // A generator that bridges a minute without ZooKeeper. Only clients of the user ids may use its
 // znodes.
 func ExampleLeaseStore() {
-	conn, _, err := zk.Connect(strings.Split(os.Getenv("IDS_ZK"), ","), 10*time.Second) // such as zk-0.example.org:2181,zk-1.example.org:2181
+	servers := strings.Split(os.Getenv("IDS_ZK"), ",") // such as zk-0.example.org:2181,zk-1.example.org:2181
+	conn, _, err := zk.Connect(servers, 10*time.Second, zk.WithHostProvider(zkassigner.HostProvider()))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -29,11 +29,20 @@ func connect(t *testing.T, server *testserver.Server) *zk.Conn {
 	return connectOver(t, server, net.DialTimeout)
 }
 
-// connectOver names the server twice: a client of one server waits for a second before it connects
-// again, and fails all calls until then.
+// name is the name of the server, which the client does not resolve.
+const name = "zk-0.invalid:2181"
+
+// connectOver names the server twice: a client of one server waits for a second after it could not
+// connect, and fails all calls until then.
 func connectOver(t *testing.T, server *testserver.Server, hook zk.Dialer) *zk.Conn {
 	t.Helper()
-	conn, _, err := zk.Connect([]string{server.Addr(), server.Addr()}, 4*time.Second, zk.WithLogger(quiet{}), zk.WithDialer(hook))
+	conn, _, err := zk.Connect([]string{name, name}, 4*time.Second, zk.WithLogger(quiet{}), zk.WithHostProvider(zkassigner.HostProvider()),
+		zk.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
+			if address != name {
+				return nil, fmt.Errorf("address %q, want %q", address, name)
+			}
+			return hook(network, server.Addr(), timeout)
+		}))
 	testkit.Must(t, err)
 	t.Cleanup(conn.Close)
 	return conn
@@ -78,7 +87,7 @@ func TestLeaseStoreWritesPersistentZnodesWithTheACL(t *testing.T) {
 	s := zkassigner.LeaseStore(mine, "orders", cfg)
 	stores.Assign(t, s)
 	_, err := zkassigner.LeaseStore(other, "orders", cfg).Load(t.Context(), 0)
-	stores.WantError(t, err, nil, "not authenticated", "ZooKeeper at "+server.Addr())
+	stores.WantError(t, err, nil, "not authenticated", "ZooKeeper at "+name)
 	for _, name := range []string{"/ids", "/ids/clock", "/ids/meta/orders", "/ids/worker/orders/0000000000000000/000"} {
 		acl, stat, err := mine.GetACL(name)
 		if err != nil || len(acl) != 1 || acl[0].Scheme != "digest" || stat.EphemeralOwner != 0 {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/netip"
@@ -93,10 +92,9 @@ func openEtcd(s *Store, u *url.URL, namespace string, config *tls.Config) error 
 // openZooKeeper connects in the background, and waits for a server if the URL has a user: the
 // client sends the password once it is connected. The znodes are then for that user only.
 func openZooKeeper(s *Store, u *url.URL, namespace string, config *tls.Config) error {
-	hosts := endpoints(u.Host, "2181")
-	rand.Shuffle(len(hosts), func(i, j int) { hosts[i], hosts[j] = hosts[j], hosts[i] })
 	silent := log.New(io.Discard, "", 0) // errors contain the text that it would write
-	conn, _, err := zk.Connect(hosts, 10*time.Second, zk.WithLogger(silent), zk.WithHostProvider(new(inTurn)), zk.WithDialer(zkDialer(config)))
+	conn, _, err := zk.Connect(endpoints(u.Host, "2181"), 10*time.Second, zk.WithLogger(silent),
+		zk.WithHostProvider(zkassigner.HostProvider()), zk.WithDialer(zkDialer(config)))
 	if err != nil {
 		return err
 	}
@@ -137,33 +135,6 @@ func zkDialer(config *tls.Config) zk.Dialer {
 		return tls.DialWithDialer(&net.Dialer{Timeout: timeout}, network, address, config)
 	}
 }
-
-// inTurn hands out the servers to connect to, for the one goroutine of the client that connects.
-// The client's own provider resolves their names once, so that it would neither find a server under
-// a new address nor let TLS check the name.
-type inTurn struct {
-	servers []string
-	next    int
-	tried   int // since the last connection
-}
-
-func (h *inTurn) Init(servers []string) error {
-	h.servers = servers
-	return nil
-}
-
-func (h *inTurn) Len() int { return len(h.servers) }
-
-// Next returns the next server. all reports that each one was tried since the last connection: the
-// client then waits for a second.
-func (h *inTurn) Next() (server string, all bool) {
-	server, all = h.servers[h.next], h.tried > 0 && h.tried%len(h.servers) == 0
-	h.next = (h.next + 1) % len(h.servers)
-	h.tried++
-	return server, all
-}
-
-func (h *inTurn) Connected() { h.tried = 0 }
 
 // openNATS connects, since the client does not tell a server that is down from a wrong password
 // afterwards. A user without a password is a token.
