@@ -1,6 +1,8 @@
 // Package natsassigner keeps the leases of worker IDs in a key-value bucket of NATS JetStream 2.10
 // or later. It is a module of its own.
 //
+//	conn, err := nats.Connect(url, nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort()) // never gives up
+//	…
 //	stream, err := js.CreateOrUpdateStream(ctx, natsassigner.StreamConfig("uidring", 3)) // once
 //	…
 //	leases := natsassigner.LeaseStore(js, "uidring", "orders", natsassigner.Config{SyncAlways: true})
@@ -44,6 +46,9 @@
 //     ID, and a [leasestore.Horizon] that lists rows there may be too high.
 //   - A server that finds damaged records at its start drops them and does not report it. Leases
 //     whose rows are gone end with [leasestore.ErrRowMissing].
+//   - A purge deletes rows, and the next holder shares deltas with a live one. For a stream of
+//     [StreamConfig] the server refuses it. A bucket that was created in another way allows it,
+//     without a fault: CreateOrUpdateStream changes its stream.
 //   - A write whose context ends while the connection is down may be sent later. It then states an
 //     old sequence number, or takes effect as a write without an answer does.
 //

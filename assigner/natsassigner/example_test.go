@@ -18,7 +18,7 @@ import (
 // A generator that bridges a minute without NATS.
 func ExampleLeaseStore() {
 	// Such as tls://nats.example.org:4222.
-	conn, err := nats.Connect(os.Getenv("IDS_NATS"), nats.MaxReconnects(-1))
+	conn, err := nats.Connect(os.Getenv("IDS_NATS"), nats.MaxReconnects(-1), nats.IgnoreAuthErrorAbort())
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -58,7 +58,8 @@ func (k *keys) Check(string) error {
 }
 
 // StreamConfig returns the configuration of the stream of a bucket that keeps all rows, on disk,
-// and reads them from the leader. Create the stream once:
+// and reads them from the leader. Its server refuses to purge it or to delete messages. Create the
+// stream once:
 //
 //	stream, err := js.CreateOrUpdateStream(ctx, natsassigner.StreamConfig("uidring", 3))
 //
@@ -75,8 +76,8 @@ func StreamConfig(bucket string, replicas int) jetstream.StreamConfig {
 		MaxMsgs:           -1,
 		MaxBytes:          -1,
 		MaxConsumers:      -1,
-		AllowRollup:       true,
 		DenyDelete:        true,
+		DenyPurge:         true,
 	}
 }
 
@@ -136,7 +137,7 @@ func (k *keys) request(ctx context.Context, f func(context.Context, jetstream.Ke
 	}
 	cause := context.Cause(ctx)
 	if err == nil || cause == nil {
-		return err
+		return advise(err)
 	}
 	if refusal := k.js.Conn().LastError(); refusal != before && k.refuses(refusal) {
 		return fmt.Errorf("%w; a user needs these permissions: publish to $JS.API.STREAM.INFO.%[2]s, $JS.API.STREAM.MSG.GET.%[2]s and %[3]s>, subscribe to %[4]s.>",
@@ -146,6 +147,29 @@ func (k *keys) request(ctx context.Context, f func(context.Context, jetstream.Ke
 		return cause
 	}
 	return err
+}
+
+// Codes of the server's errors.
+const (
+	streamFull      = 10077
+	messageTooLarge = 10054
+)
+
+// advise adds the remedy to an error.
+func advise(err error) error {
+	remedy := ""
+	answer, _ := errors.AsType[*jetstream.APIError](err)
+	switch {
+	case errors.Is(err, nats.ErrConnectionClosed):
+		remedy = "the client was closed, or has given up: restart the process, and connect with nats.MaxReconnects(-1) and nats.IgnoreAuthErrorAbort()"
+	case answer != nil && answer.ErrorCode == streamFull:
+		remedy = "raise max_bytes and max_msgs of the stream, or free the disk of its servers"
+	case answer != nil && answer.ErrorCode == messageTooLarge:
+		remedy = "set max_msg_size of the stream to -1"
+	default:
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, remedy)
 }
 
 // refuses reports whether an error of the connection is about a subject of the bucket, or of

@@ -157,6 +157,8 @@ func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	stores.Fail(t, natsassigner.LeaseStore(nil, "a.b", "a/b", durable), "js is required", `bucket "a.b"`, `namespace "a/b"`)
 	stores.Fail(t, natsassigner.LeaseStore(js, "", "orders", durable), `bucket ""`)
 	stores.Fail(t, natsassigner.LeaseStore(js, "missing", "orders", durable), "bucket not found", "bucket missing of NATS at "+server.DSN()+": ")
+	js.Conn().Close()
+	stores.Fail(t, natsassigner.LeaseStore(js, bucket, "orders", durable), "connection closed; ", "connect with nats.MaxReconnects(-1) and nats.Ignore")
 }
 
 // A key that was deleted with the tools of NATS leaves a marker.
@@ -165,19 +167,18 @@ func TestDeletedKeysAreCreatedAgain(t *testing.T) {
 	s := natsassigner.LeaseStore(js, bucket, "orders", durable)
 	kv, err := js.KeyValue(t.Context(), bucket)
 	testkit.Must(t, err)
-	for _, remove := range []func() error{
-		func() error { return kv.Delete(t.Context(), "worker.orders.0000000000000000.007") },
-		func() error { return kv.Purge(t.Context(), "worker.orders.0000000000000000.007") },
-	} {
-		stores.Create(t, s, leasestore.Row{WorkerID: 7, Version: 1}, time.Hour)
-		testkit.Must(t, remove())
-		row, errLoad := s.Load(t.Context(), 7)
-		rows, errList := s.List(t.Context())
-		if err := errors.Join(errLoad, errList); err != nil || row != (leasestore.Row{}) || len(rows) > 0 {
-			t.Errorf("row %+v, rows %+v after a delete: %v", row, rows, err)
-		}
+	stores.Create(t, s, leasestore.Row{WorkerID: 7, Version: 1}, time.Hour)
+	testkit.Must(t, kv.Delete(t.Context(), "worker.orders.0000000000000000.007"))
+	row, errLoad := s.Load(t.Context(), 7)
+	rows, errList := s.List(t.Context())
+	if err := errors.Join(errLoad, errList); err != nil || row != (leasestore.Row{}) || len(rows) > 0 {
+		t.Errorf("row %+v, rows %+v after a delete: %v", row, rows, err)
 	}
 	stores.Create(t, s, leasestore.Row{WorkerID: 7, Version: 1}, time.Hour)
+	stream, err := js.Stream(t.Context(), "KV_"+bucket)
+	testkit.Must(t, err)
+	stores.WantError(t, stream.Purge(t.Context()), nil, "purge not permitted")
+	stores.WantError(t, kv.Purge(t.Context(), "meta.orders"), nil, "rollup not permitted")
 }
 
 // The documentation of the package has these permissions. The server does not answer a request
@@ -213,7 +214,7 @@ func TestDocumentedPermissionsSuffice(t *testing.T) {
 }
 
 // TestScripts runs testdata/faults.txt. Each line behind > has changes of the stream of a bucket on
-// one server, and below it the script has the status of the store.
+// one server, and below it the script has the status of the store and the error of a first write.
 func TestScripts(t *testing.T) {
 	_, js := serve(t, 1)
 	scripts.Files(t, func(t *testing.T, text string) string {
@@ -223,8 +224,15 @@ func TestScripts(t *testing.T) {
 			testkit.Must(t, json.Unmarshal([]byte(strings.Join(changes, " ")), &cfg))
 			_, err := js.CreateStream(t.Context(), cfg)
 			testkit.Must(t, err)
-			got := stores.Status(t, natsassigner.LeaseStore(js, "b", "orders", durable))
+			s := natsassigner.LeaseStore(js, "b", "orders", durable)
+			got := stores.Status(t, s)
 			x.Print("  lossy: %v, faults: %q", got.Lossy, got.Faults)
+			if len(got.Faults) == 0 {
+				if _, err := s.SwapMeta(t.Context(), leasestore.Meta{}, leasestore.Meta{}); err != nil {
+					_, text, _ := strings.Cut(err.Error(), ": cannot ") // after the port
+					x.Print("  %s", text)
+				}
+			}
 			testkit.Must(t, js.DeleteStream(t.Context(), cfg.Name))
 		})
 	})
