@@ -33,8 +33,9 @@
 //
 // The identity of the store consists of the device, the inode and, on Linux, the time of birth of
 // the lock file, so that worker IDs of a copy are quarantined. It does not detect a clone of the
-// whole disk, nor a backup that is written into the files of the original. A new device number for
-// the disk changes the identity and costs one quarantine; a reboot alone does not change it.
+// whole disk, nor a backup that is written into the files of the original. A new device number
+// changes the identity and costs one quarantine: when a volume moves to another host, or when disks
+// are found, or subvolumes of btrfs are mounted, in another order, as after a reboot.
 //
 // The store has no clock of its own: [leasestore.Status].Now is the clock of this host, and Seen
 // the time of the last write to the folder by the host's clock.

@@ -24,7 +24,8 @@ import (
 //
 // The boot ID of the host is no part of it: a reboot changes no file, but would quarantine every
 // worker ID. If another disk takes over the device number at a reboot, inode and birth tell the
-// files apart. A clone of the disk cannot be told apart by any data on it.
+// files apart. Only the device tells a snapshot of a btrfs subvolume from the original. A clone of
+// the disk cannot be told apart by any data on it.
 func Identity(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
