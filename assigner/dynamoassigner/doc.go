@@ -13,7 +13,8 @@
 //
 //   - A table of one region only: the replicas of a global table accept conflicting writes. Each
 //     claim and each renewal checks it, and fails with [leasestore.ErrNotDurable]. This covers
-//     global tables with strong consistency, too.
+//     global tables with strong consistency, too, but not legacy ones of version 2017.11.29, whose
+//     replicas DescribeTable does not list: use none.
 //   - Tested with dynalite, a server with the API of DynamoDB, and not with DynamoDB itself.
 //   - A function of Lambda is frozen between requests, and its leases expire meanwhile. It then
 //     takes another worker ID. Use defaultgen there, whose IDs contain the time of the call.

@@ -96,7 +96,12 @@
 // quarantine covers grants of the original before the copy was taken into use, but not later ones:
 // never use both. LeaseStore does not detect a clone of the whole disk, nor a backup that is
 // written into the file itself; run [leasestore.Recover] after those. If the file is moved,
-// replaced or deleted while it is open, claims and renewals fail with [leasestore.ErrDamaged].
+// replaced or deleted while it is open, claims and renewals fail with [leasestore.ErrDamaged]. When
+// the device number of the disk changes, as for a volume that moves to another host, worker IDs are
+// quarantined, too.
+//
+// Do not turn locks off, by nolock=1 or vfs=unix-none: processes then get the same worker IDs and
+// ranges, and no fault tells.
 //
 // # Failures
 //
