@@ -59,6 +59,10 @@ type counters struct {
 	part, parts                    int64  // remainder and delta of all rows; 0 parts: rows are created as for Java
 }
 
+// mostRefusals is the number of writes without effect on one value of a row that end a call: another
+// process has changed the row, or the write meets another row than the reads.
+const mostRefusals = 3
+
 // Advance implements segment.Source. Repeating a call that may have taken effect wastes a range,
 // and repeats no ID.
 func (c *counters) Advance(ctx context.Context, name string, n int64) (r segment.Range, err error) {
@@ -70,8 +74,14 @@ func (c *counters) Advance(ctx context.Context, name string, n int64) (r segment
 	}
 	err = c.store.run(ctx, fmt.Sprintf("advance counter %q in %s", name, c.table.name), func(ctx context.Context, conn *session) (err error) {
 		err = c.checkStore(ctx, conn)
-		for done := false; !done && err == nil; {
-			r, done, err = c.advance(ctx, conn, name, n)
+		for done, same := false, 0; !done && err == nil; {
+			before := r
+			if r, done, err = c.advance(ctx, conn, name, n); r != before {
+				same = 0
+			} else if same++; same == mostRefusals && err == nil {
+				err = final("sqlassigner: the row of counter %q in %s stays as it is after %d writes: connect to the primary without a proxy "+
+					"that sends reads elsewhere, and let no rule, trigger or policy keep the user from the row", name, c.table.name, same)
+			}
 		}
 		return err
 	})
@@ -125,6 +135,10 @@ func (c *counters) advance(ctx context.Context, conn *session, name string, n in
 	swap := fmt.Sprintf("UPDATE %s SET %s = ?%s WHERE %s = ? AND %s = ? AND %s = ? AND %s = ?",
 		c.table.name, c.number, c.also, c.name, c.number, c.delta, c.remainder)
 	changed, err := c.store.exec(ctx, conn, swap, from+n*delta, name, number, delta, remainder)
+	if changed > 1 {
+		return r, false, final("sqlassigner: %d rows of %s have the %s %q: leave the one with the highest %s, and make %[3]s the key",
+			changed, c.table.name, c.name, name, c.number)
+	}
 	return rangeFrom(from+c.last, n, delta, remainder), changed == 1, err
 }
 
