@@ -70,7 +70,11 @@ func (s *store) Check(string) error {
 func (s *store) String() string {
 	switch c := s.client.(type) {
 	case *redis.Client:
-		return "Redis at " + c.Options().Addr
+		const sentinel = "FailoverClient" // the client does not tell the names that it asks Sentinel for
+		if opt := c.Options(); opt.Addr != sentinel {
+			return fmt.Sprintf("Redis at %s/%d", opt.Addr, opt.DB)
+		}
+		return fmt.Sprintf("the primary of Redis Sentinel, database %d", c.Options().DB)
 	case *redis.ClusterClient:
 		return "Redis cluster at " + strings.Join(c.Options().Addrs, ", ")
 	}

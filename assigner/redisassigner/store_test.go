@@ -208,7 +208,8 @@ func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 	for addr, want := range map[string]string{server.Addr(): "WRONGPASS", "127.0.0.1:1": "connection refused"} {
 		opt := options(addr)
 		opt.Username, opt.Password, opt.MaxRetries, opt.DialerRetries = "ids", "hunter2", -1, 1
-		stores.Fail(t, redisassigner.LeaseStore(connect(t, opt), namespace, redisassigner.Config{}), "kvassigner: Redis at "+addr+": ", want)
+		opt.DB = 2
+		stores.Fail(t, redisassigner.LeaseStore(connect(t, opt), namespace, redisassigner.Config{}), "kvassigner: Redis at "+addr+"/2: ", want)
 	}
 }
 

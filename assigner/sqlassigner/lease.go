@@ -114,7 +114,7 @@ func (l *leases) Status(ctx context.Context) (status leasestore.Status, err erro
 		return err
 	})
 	if err == nil {
-		status.Store, status.Namespace = l.store.dialect.name, l.namespace
+		status.Store, status.Namespace = l.store.dialect.name+status.Store, l.namespace
 	}
 	return status, err
 }

@@ -59,8 +59,8 @@ type counters struct {
 	part, parts                    int64  // remainder and delta of all rows; 0 parts: rows are created as for Java
 }
 
-// mostRefusals is the number of writes without effect on one value of a row that end a call: another
-// process has changed the row, or the write meets another row than the reads.
+// mostRefusals is the number of writes without effect that end a call if each read shows the row as
+// it was: the reads then meet another row than the writes.
 const mostRefusals = 3
 
 // Advance implements segment.Source. Repeating a call that may have taken effect wastes a range,

@@ -152,8 +152,8 @@ type sqliteFile struct{ first atomic.Pointer[sqlitePlace] }
 // A sqlitePlace is a path and the identity of the file there.
 type sqlitePlace struct{ path, identity string }
 
-// look also sets the identity of a database, and adds the faults of its file. A database in memory
-// has no identity; its journal is a fault already.
+// look also sets the identity of a database, names its file, and adds the faults of the file. A
+// database in memory has no identity; its journal is a fault already.
 func (f *sqliteFile) look(ctx context.Context, conn *session, _ []table, status *leasestore.Status) error {
 	if err := sqliteLook(ctx, conn, status); err != nil {
 		return err
@@ -175,7 +175,7 @@ func (f *sqliteFile) look(ctx context.Context, conn *session, _ []table, status 
 	}
 	faults, err := disk.Faults(path, "the file "+path)
 	paths, errPaths := disk.PathFaults(path, "the file "+path)
-	status.Identity, status.Faults = now.identity, slices.Concat(status.Faults, faults, paths)
+	status.Store, status.Identity, status.Faults = " at "+path, now.identity, slices.Concat(status.Faults, faults, paths)
 	return errors.Join(err, errPaths)
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -93,4 +95,7 @@ func TestSQLiteFileInMemoryIsRefused(t *testing.T) {
 	db := open(t, durable(path))
 	storetest.Apply(t, db)
 	storetest.CheckUndurable(t, db, "the file "+path+" is on tmpfs, a file system in memory (allowed: a local disk)")
+	if got := stores.Status(t, sqlassigner.LeaseStore(db, "orders", sqlassigner.Config{})).Store; got != "SQLite at "+path {
+		t.Errorf("store %q, want its file %s", got, path)
+	}
 }
