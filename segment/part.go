@@ -150,7 +150,8 @@ func (p *part) fetch() error {
 		return err
 	}
 	if r.First <= max(r.Increment, 1) {
-		p.reportNew(r)
+		p.g.cfg.Logger.Log(context.Background(), p.g.level, "segment: the counter is new", "counter", p.g.cfg.Name, "source", p.index, "range", r.String(),
+			"remedy", "if IDs of it were issued before, its store has lost it: stop the processes that use it, and run segment.Recover")
 	}
 	p.fetches.Add(1) //mutate:swap the two are independent
 	p.trying.Store(nil)
@@ -225,12 +226,6 @@ func (p *part) fail(err error) {
 		p.g.cfg.Logger.Warn("segment: the source has failed", append(p.attrs(), slog.Any("error", err))...)
 	}
 	p.g.filled.Wake() // callers that wait for this call get the error
-}
-
-// reportNew reports a counter that begins. If it is not new, its store has lost it.
-func (p *part) reportNew(r Range) {
-	p.g.cfg.Logger.Log(context.Background(), p.g.level, "segment: the counter is new", "counter", p.g.cfg.Name, "source", p.index, "range", r.String(),
-		"remedy", "if IDs of it were issued before, its store has lost it: stop the processes that use it, and run segment.Recover")
 }
 
 func (p *part) attrs() []any {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -156,7 +157,7 @@ func (f *folder) sign() error {
 // of the last sync either state may survive a crash.
 func (f *folder) write() error {
 	f.state.Seen = time.Now().UTC()
-	raw, err := f.state.encode()
+	body, err := json.Marshal(f.state)
 	if err != nil {
 		return err
 	}
@@ -165,7 +166,7 @@ func (f *folder) write() error {
 	if err != nil {
 		return err
 	}
-	_, err = file.Write(raw)
+	_, err = file.Write(frame(body))
 	if err == nil {
 		err = fsync(file)
 	}

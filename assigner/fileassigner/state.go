@@ -31,14 +31,6 @@ func (s *fileState) blank() bool {
 	return s.Meta.Version == 0 && len(s.Rows) == 0 && len(s.Counters) == 0
 }
 
-func (s *fileState) encode() ([]byte, error) {
-	body, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	return frame(body), nil
-}
-
 // frame wraps body in a JSON object with its checksum.
 func frame(body []byte) []byte {
 	return fmt.Appendf(nil, frameStart+"%s"+frameEnd, sha256.Sum256(body), body)
@@ -49,7 +41,7 @@ const (
 	frameEnd   = "}\n"
 )
 
-// decodeState is the inverse of encode, also of a later release.
+// decodeState reads a state that folder.write has written, also of a later release.
 func decodeState(raw []byte) (*fileState, error) {
 	body := raw[min(len(frame(nil))-len(frameEnd), len(raw)):]
 	body = bytes.TrimSuffix(body, []byte(frameEnd))

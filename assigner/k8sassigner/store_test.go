@@ -63,7 +63,11 @@ func TestConformance(t *testing.T) {
 func TestStore(t *testing.T) {
 	k := startKubernetes(t)
 	for name, test := range map[string]func(*testing.T, *kubernetes){
-		"RenewalTakesFourRequests":    renewalTakesFourRequests,
+		"RenewalTakesFourRequests": func(t *testing.T, k *kubernetes) {
+			var requests atomic.Int64
+			s := k8sassigner.LeaseStore(k.cluster(t, func(*http.Request) { requests.Add(1) }), namespace, k8sassigner.Config{})
+			stores.RenewalTakes(t, s, 4, requests.Load)
+		},
 		"DeletedRowIsNotCreatedAgain": deletedRowIsNotCreatedAgain,
 		"RestoredObjects":             restoredObjectsAreQuarantined,
 		"Example": func(t *testing.T, k *kubernetes) {
@@ -256,12 +260,6 @@ func deletedRowIsNotCreatedAgain(t *testing.T, k *kubernetes) {
 	if got := stores.Load(t, s, row.WorkerID); got != (leasestore.Row{}) {
 		t.Errorf("row %+v, want none", got)
 	}
-}
-
-func renewalTakesFourRequests(t *testing.T, k *kubernetes) {
-	var requests atomic.Int64
-	s := k8sassigner.LeaseStore(k.cluster(t, func(*http.Request) { requests.Add(1) }), namespace, k8sassigner.Config{})
-	stores.RenewalTakes(t, s, 4, requests.Load)
 }
 
 // A tool that copies objects to another cluster, or back into this one, creates them anew.

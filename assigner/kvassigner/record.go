@@ -98,8 +98,6 @@ func list[T any](ctx context.Context, l *leases, prefix string) ([]T, error) {
 // never gives a key the same revision twice, so one refusal is enough to change it.
 const mostRefusals = 10
 
-var errSplit = errors.New("the reads and the writes meet different servers: give the client the servers of one cluster only")
-
 // swap writes the value that next returns for the stored value of the key, or for the zero value
 // when the key does not exist. It returns false if next does, also beside an error.
 func swap[T any](ctx context.Context, l *leases, key string, next func(stored T) (T, bool, error)) (bool, error) {
@@ -123,7 +121,8 @@ func swap[T any](ctx context.Context, l *leases, key string, next func(stored T)
 			return ok, err
 		}
 		if refused[revision]++; refused[revision] == mostRefusals {
-			return false, l.explain(ctx, "write "+key, errSplit)
+			err := errors.New("the reads and the writes meet different servers: give the client the servers of one cluster only")
+			return false, l.explain(ctx, "write "+key, err)
 		}
 	}
 }

@@ -149,12 +149,6 @@ func (k *keys) request(ctx context.Context, f func(context.Context, jetstream.Ke
 	return err
 }
 
-// Codes of the server's errors.
-const (
-	streamFull      = 10077
-	messageTooLarge = 10054
-)
-
 // advise adds the remedy to an error.
 func advise(err error) error {
 	remedy := ""
@@ -162,9 +156,9 @@ func advise(err error) error {
 	switch {
 	case errors.Is(err, nats.ErrConnectionClosed):
 		remedy = "the client was closed, or has given up: restart the process, and connect with nats.MaxReconnects(-1) and nats.IgnoreAuthErrorAbort()"
-	case answer != nil && answer.ErrorCode == streamFull:
+	case answer != nil && answer.ErrorCode == 10077: // the stream is full
 		remedy = "raise max_bytes and max_msgs of the stream, or free the disk of its servers"
-	case answer != nil && answer.ErrorCode == messageTooLarge:
+	case answer != nil && answer.ErrorCode == 10054: // the message is too large
 		remedy = "set max_msg_size of the stream to -1"
 	default:
 		return err

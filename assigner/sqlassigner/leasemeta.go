@@ -124,7 +124,8 @@ func (l *leases) Namespaces(ctx context.Context) (map[string]leasestore.Meta, er
 }
 
 func (l *leases) SwapMeta(ctx context.Context, old, next leasestore.Meta) (bool, error) {
-	if err := checkMeta(next); err != nil {
+	if err := errors.Join(next.CheckTexts(), checkText("Namespace", next.Namespace, maxToken), checkText("Token", next.Token, maxToken),
+		checkText("Identity", next.Identity, maxIdentity)); err != nil {
 		return false, err
 	}
 	row := &metaRow{Meta: next, schema: leaseSchema, pin: pinOf(next.Layout, next.Epoch)}

@@ -22,10 +22,6 @@ func checkRow(r leasestore.Row) error {
 		checkText("Identity", r.Identity, maxIdentity))
 }
 
-func checkMeta(m leasestore.Meta) error {
-	return errors.Join(m.CheckTexts(), checkText("Namespace", m.Namespace, maxToken), checkText("Token", m.Token, maxToken), checkText("Identity", m.Identity, maxIdentity))
-}
-
 // checkText returns an error for a text that does not fit. A column of tokens has ASCII, and may
 // ignore spaces at the end.
 func checkText(field, text string, most int) error {

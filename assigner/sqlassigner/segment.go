@@ -139,14 +139,8 @@ func (c *counters) advance(ctx context.Context, conn *session, name string, n in
 		return r, false, final("sqlassigner: %d rows of %s have the %s %q: leave the one with the highest %s, and make %[3]s the key",
 			changed, c.table.name, c.name, name, c.number)
 	}
-	return rangeFrom(from+c.last, n, delta, remainder), changed == 1, err
-}
-
-// rangeFrom returns the first n IDs from a number up that leave the remainder when divided by
-// delta.
-func rangeFrom(from, n, delta, remainder int64) segment.Range {
-	first := from + ((remainder-from)%delta+delta)%delta
-	return segment.Range{First: first, Last: first + (n-1)*delta, Increment: delta}
+	first := from + c.last + ((remainder-from-c.last)%delta+delta)%delta
+	return segment.Range{First: first, Last: first + (n-1)*delta, Increment: delta}, changed == 1, err
 }
 
 // LeafSource returns a source for package segment that takes its ranges from the table leaf_alloc

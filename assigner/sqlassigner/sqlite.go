@@ -158,7 +158,12 @@ func (f *sqliteFile) look(ctx context.Context, conn *session, _ []table, status 
 	if err := sqliteLook(ctx, conn, status); err != nil {
 		return err
 	}
-	path, err := sqlitePath(ctx, conn)
+	var number int
+	var name string
+	var file sql.NullString // NULL: in memory
+	// The first row is main. The pragma in a SELECT would read the file, which may have moved.
+	err := conn.QueryRowxContext(ctx, "PRAGMA database_list").Scan(&number, &name, &file)
+	path := file.String
 	if err != nil || path == "" {
 		return err
 	}
@@ -204,16 +209,6 @@ func moved(path, found string) error {
 	return final("%w: the file %s was moved, replaced or deleted while it was open, %s; put it back, or end the process and "+
 		"start it again where this is the right store: two stores, and two copies of one, hand out the same worker IDs",
 		leasestore.ErrDamaged, path, found)
-}
-
-// sqlitePath returns the absolute path of the database of a connection, or "" where it has no file.
-func sqlitePath(ctx context.Context, conn *session) (path string, err error) {
-	var number int
-	var name string
-	var file sql.NullString
-	// The first row is main. The pragma in a SELECT would read the file, which may have moved.
-	err = conn.QueryRowxContext(ctx, "PRAGMA database_list").Scan(&number, &name, &file)
-	return file.String, err
 }
 
 // sqliteWait is the least time in milliseconds that a statement waits for a lock; the busy_timeout

@@ -91,16 +91,11 @@ func Kills(t *testing.T, f Fixture, arg string, kill, restart func()) {
 	t.Logf("%d processes, %d outages", k.lives.Load(), outages)
 	// The pipe holds 64 KiB of IDs that were issued and not read: live reads them all after the
 	// kill, so that only the ID that was being written is missing.
-	f.checkLost(t, k.role.Counter, &k.all, k.lives.Load()*(3*killStep+1)+outages*places*killStep)
-}
-
-// checkLost compares the counter with the IDs issued.
-func (f Fixture) checkLost(t *testing.T, name string, all *idset.Set, most int64) {
-	t.Helper()
-	lost := (f.advance(t, f.Open(t), name, 1).First-1)/f.delta() - int64(all.Len())
-	t.Logf("%d IDs issued, %d lost, allowed: %d", all.Len(), lost, most)
+	most := k.lives.Load()*(3*killStep+1) + outages*places*killStep
+	lost := (f.advance(t, f.Open(t), k.role.Counter, 1).First-1)/f.delta() - int64(k.all.Len())
+	t.Logf("%d IDs issued, %d lost, allowed: %d", k.all.Len(), lost, most)
 	if lost < 0 || lost > most {
-		t.Errorf("%d IDs lost of %d, allowed: 0 to %d", lost, all.Len(), most)
+		t.Errorf("%d IDs lost of %d, allowed: 0 to %d", lost, k.all.Len(), most)
 	}
 }
 
