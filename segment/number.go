@@ -23,11 +23,6 @@ const (
 	Forever               // never begins again, and the number has no date
 )
 
-// layout returns the layout of the date for time.Format.
-func (p Period) layout() string {
-	return [...]string{"20060102", "200601", "2006", ""}[p]
-}
-
 // A NumbersConfig says how to make Numbers.
 type NumbersConfig struct {
 	// Counter makes the generator of each period. Its Name is followed by a hyphen and the date:
@@ -114,20 +109,14 @@ func (n *Numbers) Next(ctx context.Context) (string, error) {
 		id, err := g.early(ctx)
 		switch {
 		case err == nil:
-			return n.format(date, id), nil
+			if date != "" {
+				date += n.cfg.Separator
+			}
+			return fmt.Sprintf("%s%s%0*d", n.cfg.Prefix, date, n.cfg.Width, id), nil
 		case !g.closer.Closed(): // else the period has ended meanwhile, or Close was called
 			return "", err
 		}
 	}
-}
-
-// format returns the text of a number.
-func (n *Numbers) format(date string, id int64) string {
-	separator := n.cfg.Separator
-	if date == "" {
-		separator = ""
-	}
-	return fmt.Sprintf("%s%s%s%0*d", n.cfg.Prefix, date, separator, n.cfg.Width, id)
 }
 
 // early is NextContext, but first waits for the first range.
@@ -148,7 +137,7 @@ func (n *Numbers) generator() (*Generator, string, error) {
 	if n.closed {
 		return nil, "", ErrClosed
 	}
-	date := n.cfg.Now().In(n.cfg.Location).Format(n.cfg.Period.layout())
+	date := n.cfg.Now().In(n.cfg.Location).Format([...]string{"20060102", "200601", "2006", ""}[n.cfg.Period])
 	if n.current != nil && n.date == date {
 		return n.current, date, nil
 	}

@@ -63,7 +63,7 @@ func TestDamagedFileIsRefusedAndKept(t *testing.T) {
 		}
 		wantDamaged(t, dir, name, append(bytes.Clone(intact), '\n'), "a byte longer")
 		testkit.Must(t, os.Remove(filepath.Join(dir, name)))
-		wantError(t, dir, leasestore.ErrDamaged) // a lost file is not made anew
+		stores.Fail(t, fileassigner.LeaseStore(dir, fileassigner.Config{}), leasestore.ErrDamaged.Error()) // a lost file is not made anew
 		writeFile(t, intact, dir, name)
 		if got := stores.Load(t, fileassigner.LeaseStore(dir, fileassigner.Config{}), row.WorkerID); got != row {
 			t.Errorf("row %+v after %s is put back, want %+v", got, name, row)
@@ -99,7 +99,7 @@ func TestForeignStateIsRefused(t *testing.T) {
 	statusOf(t, dir) // a field of a later release does no harm
 	wantDamaged(t, dir, "lock", []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), "another ID")
 	writeFile(t, intact, dir, "state.json")
-	wantError(t, dir, leasestore.ErrDamaged)
+	stores.Fail(t, fileassigner.LeaseStore(dir, fileassigner.Config{}), leasestore.ErrDamaged.Error())
 }
 
 // A process may end anywhere in the first operation on a folder.

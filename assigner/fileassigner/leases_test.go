@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/assigner/assignertest"
@@ -116,16 +115,6 @@ func copyFolder(t *testing.T, to, from string) {
 func statusOf(t *testing.T, dir string) leasestore.Status {
 	t.Helper()
 	return stores.Status(t, fileassigner.LeaseStore(dir, fileassigner.Config{}))
-}
-
-// wantError checks that each method of the store in a folder returns an error.
-func wantError(t *testing.T, dir string, want error) {
-	t.Helper()
-	for i, err := range stores.EveryCall(t.Context(), t, fileassigner.LeaseStore(dir, fileassigner.Config{}), time.Minute) {
-		if !errors.Is(err, want) {
-			t.Errorf("call %d: %v, want %v", i, err, want)
-		}
-	}
 }
 
 func TestRelativeFolderStaysAfterChdir(t *testing.T) {

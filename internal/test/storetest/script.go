@@ -110,7 +110,14 @@ func (b Database) runCase(t *testing.T, paragraph string, rows [][]string) {
 			pairs = append(pairs, fmt.Sprintf("$%d", i+1), cell)
 		}
 		t.Run(strings.Join(row, ", "), func(t *testing.T) {
-			newScript(t, b, paragraph).run(strings.NewReplacer(pairs...).Replace(paragraph))
+			create := b.Applied
+			if strings.Contains(paragraph, "\n> empty") {
+				create = b.Empty
+			}
+			db, dsn := create(t)
+			s := &script{T: t, b: b, dsn: dsn, handles: map[string]*sqlx.DB{"": db}, values: make(map[string]string), started: make(chan answer, 10),
+				servers: map[string]*testserver.Server{"main": b.Server}, addresses: make(map[string]*faultconn.Proxy)}
+			s.run(strings.NewReplacer(pairs...).Replace(paragraph))
 		})
 	}
 }
@@ -152,16 +159,6 @@ type script struct {
 
 	servers   map[string]*testserver.Server
 	addresses map[string]*faultconn.Proxy
-}
-
-func newScript(t *testing.T, b Database, paragraph string) *script {
-	create := b.Applied
-	if strings.Contains(paragraph, "\n> empty") {
-		create = b.Empty
-	}
-	db, dsn := create(t)
-	return &script{T: t, b: b, dsn: dsn, handles: map[string]*sqlx.DB{"": db}, values: make(map[string]string), started: make(chan answer, 10),
-		servers: map[string]*testserver.Server{"main": b.Server}, addresses: make(map[string]*faultconn.Proxy)}
 }
 
 // run runs the commands of a paragraph, and compares their answers.

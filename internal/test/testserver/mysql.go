@@ -35,13 +35,14 @@ func MySQLGroup(t testing.TB, n int, args ...string) []*Server {
 	for range n {
 		peers = append(peers, FreeAddr(t))
 	}
+	_, port, _ := net.SplitHostPort(peers[0])
 	var members []*Server
 	for i, peer := range peers {
 		joins := filepath.Join(t.TempDir(), "joins")
 		testkit.Must(t, os.WriteFile(joins, []byte("CHANGE REPLICATION SOURCE TO SOURCE_USER='root' FOR CHANNEL 'group_replication_recovery';\n"), 0o644))
 		flags := append([]string{"--plugin-load-add=group_replication.so", "--gtid-mode=ON", "--enforce-gtid-consistency=ON",
 			fmt.Sprint("--server-id=", i+1), "--report-host=127.0.0.1", "--init-file=" + joins,
-			"--group-replication-group-name=" + groupName(peers), "--group-replication-start-on-boot=ON",
+			"--group-replication-group-name=a0a0a0a0-0000-4000-8000-" + fmt.Sprintf("%012s", port), "--group-replication-start-on-boot=ON",
 			"--group-replication-local-address=" + peer, "--group-replication-group-seeds=" + strings.Join(peers, ","),
 			"--group-replication-recovery-get-public-key=ON", "--group-replication-member-expel-timeout=0"}, args...)
 		all := flags
@@ -64,12 +65,6 @@ func (s *Server) Bootstrap() {
 	flags := s.args
 	s.Restart(append(slices.Clone(flags), bootstrap)...)
 	s.args = flags
-}
-
-// groupName returns a UUID that ends with the port of the first member.
-func groupName(peers []string) string {
-	_, port, _ := net.SplitHostPort(peers[0])
-	return fmt.Sprintf("a0a0a0a0-0000-4000-8000-%012s", port)
 }
 
 // mysqlFlags are for the set-up as for the server. The performance schema stays, since a server
