@@ -25,12 +25,19 @@ func (s *suite) preparation(t *testing.T) {
 	for name, call := range map[string]func(Generator){"Invalidate": Generator.Invalidate, "Used": s.Used} {
 		g := s.open(t, keeper.Settings{Now: func() time.Time { return Start }})
 		unlock := s.Lock(g)
-		waits, wait := testkit.Waits(func() { call(g) })
-		if !waits {
+		ended := make(chan struct{})
+		go func() {
+			call(g)
+			close(ended)
+		}()
+		testkit.Yield()
+		select {
+		case <-ended:
 			t.Errorf("%s has returned while IDs are prepared", name)
+		default:
 		}
 		unlock()
-		wait()
+		<-ended
 	}
 }
 

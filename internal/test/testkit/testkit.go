@@ -12,7 +12,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -91,19 +90,6 @@ func Yield() {
 	for range 10_000 {
 		runtime.Gosched()
 	}
-}
-
-// Waits runs f on a goroutine, and reports whether f has not returned after Yield. The func that it
-// returns waits for f.
-func Waits(f func()) (waits bool, wait func()) {
-	var wg sync.WaitGroup
-	var returned atomic.Bool
-	wg.Go(func() {
-		f()
-		returned.Store(true)
-	})
-	Yield()
-	return !returned.Load(), wg.Wait
 }
 
 // Pause waits for a time and reports true, or false when ctx ends first.
