@@ -6,6 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
@@ -120,6 +121,49 @@ func TestEveryIDIsIssuedOnceAcrossInvalidateAndClose(t *testing.T) {
 					t.Error(err)
 				}
 			})
+		}
+	}
+}
+
+// Takers go on in later blocks while Close drops the blocks of a large ring one by one: with single
+// IDs, with whole blocks between two steps of Close, and with lanes that drop their block for the
+// next one.
+func TestReleaseCountsTheBlockThatWasBegunLast(t *testing.T) {
+	for name, take := range map[string]func(*cached.Generator) (last int64, err error){
+		"Next": func(g *cached.Generator) (int64, error) { return g.Next() },
+		"lane": func(g *cached.Generator) (int64, error) { return g.Lane().Next() },
+		"Reserve": func(g *cached.Generator) (int64, error) {
+			first, n, err := g.Reserve(1 << 20)
+			return first + int64(n) - 1, err
+		},
+	} {
+		for _, bits := range []uint8{0, 1, 4, 12} {
+			layout := bitsalloc.Layout{DeltaBits: 45, WorkerBits: 6, SequenceBits: bits, Unit: time.Millisecond}
+			for range testkit.Scaled(200) {
+				var highest atomic.Int64
+				store, used := gentest.Released()
+				g, err := cached.New(cached.Config{Layout: layout, Assigner: store, BoostPower: 8, OnEmpty: cached.Reject})
+				testkit.Must(t, err)
+				var begun atomic.Bool
+				testkit.Together(2, func(i int) {
+					if i == 0 {
+						for !begun.Load() {
+							runtime.Gosched()
+						}
+						testkit.Must(t, g.Close())
+						return
+					}
+					for err := error(nil); !errors.Is(err, cached.ErrClosed); begun.Store(true) {
+						var last int64
+						if last, err = take(g); err == nil {
+							highest.Store(last)
+						}
+					}
+				})
+				if f, _ := g.Parse(highest.Load()); f.Delta > used.Load() {
+					t.Fatalf("%s, %d bits: the last ID is %v, and the release tells delta %d", name, bits, f, used.Load())
+				}
+			}
 		}
 	}
 }

@@ -25,10 +25,8 @@ import (
 func (s *suite) closeUnderLoad(t *testing.T) {
 	layout := bitsalloc.Layout{DeltaBits: 50, WorkerBits: 10, SequenceBits: 3, Unit: time.Millisecond}
 	for range testkit.Scaled(100) {
-		store, used := released()
-		c := s.config(keeper.Settings{Assigner: store, Layout: layout})
-		c.Words = testkit.Words{"boost=8"} // a large ring, whose blocks Close drops one by one
-		g := s.openWith(t, c)
+		store, used := Released()
+		g := s.open(t, keeper.Settings{Assigner: store, Layout: layout})
 		var taken idset.Ledger
 		var closed atomic.Bool
 		lasts := make([]int64, 9)
@@ -46,7 +44,7 @@ func (s *suite) closeUnderLoad(t *testing.T) {
 			for !late && !errors.Is(err, uidring.ErrClosed) {
 				late = closed.Load()
 				var n int
-				n, err = taken.Take(t, func() ([]int64, error) { return TakeAny(t, g, i, ids) })
+				n, err = taken.Take(t, func() ([]int64, error) { return TakeAny(t, g, 2*i, ids) }) // Next or Fill
 				switch {
 				case n > 0 && late:
 					t.Error("an ID after Close has returned")
@@ -63,8 +61,8 @@ func (s *suite) closeUnderLoad(t *testing.T) {
 	}
 }
 
-// released returns a store with a fenced grant beyond all deltas, and the delta of the release.
-func released() (*fakeassigner.Assigner, *atomic.Int64) {
+// Released returns a store with a fenced grant beyond all deltas, and the delta of the release.
+func Released() (*fakeassigner.Assigner, *atomic.Int64) {
 	used := new(atomic.Int64)
 	return &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(1 << 40), OnRelease: func(_ context.Context, _ assigner.Grant, last int64) error {
 		used.Store(last)
@@ -80,7 +78,7 @@ func (s *suite) lastDelta(t *testing.T) {
 			layout, epoch := Narrow(), NewEpoch()
 			layout.SequenceBits += uint8(n % 2 * 4) // units begin at a scattered sequence number from 8 bits on
 			n := n / 2
-			store, used := released()
+			store, used := Released()
 			g := s.open(t, keeper.Settings{Layout: layout, Epoch: epoch, Assigner: store})
 			began := int64(time.Since(epoch) / layout.Unit)
 			var last bitsalloc.Fields
