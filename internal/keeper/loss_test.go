@@ -1,52 +1,10 @@
 package keeper_test
 
 import (
-	"context"
-	"errors"
 	"testing"
-	"time"
 
-	"github.com/uidring/uidring/assigner"
-	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
-
-// Requests of a generator whose lease is lost do not hammer the store, however it refuses.
-func TestRequestsAfterALossDoNotHammerTheStore(t *testing.T) {
-	for name, row := range map[string]struct {
-		err   error
-		calls int64
-	}{
-		"down":       {errors.New("store is down"), 20},
-		"lost again": {assigner.ErrWorkerRowLost, 20},
-		"quarantine": {generator.Passing{Err: assigner.ErrQuarantined, After: time.Hour}, 2},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T, r *rig) {
-				fence(r)
-				give := r.assign
-				r.assign = func(ctx context.Context, n int) (assigner.Grant, error) {
-					if n > 0 {
-						return assigner.Grant{}, row.err
-					}
-					return give(ctx, n)
-				}
-				r.renew = func(context.Context, *assigner.Grant, int64, int64) error { return assigner.ErrWorkerRowLost }
-				r.open(t)
-				for i := range int64(10_000) {
-					r.Extend(101 + i)
-					time.Sleep(time.Millisecond)
-				}
-				if n := r.store.Assigns.Load(); n < 2 || n > row.calls {
-					t.Errorf("%d calls of Assign in 10 s, want at most %d", n, row.calls)
-				}
-				if h := r.Current(); h == nil || h.Last != 100 {
-					t.Errorf("Current = %+v, want the first grant", h)
-				}
-			})
-		})
-	}
-}
 
 // Assign may be under way at each call of Invalidate, which may also come beside Close; the race
 // detector watches.
