@@ -8,7 +8,6 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
-	"github.com/uidring/uidring/internal/test/gentest"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
@@ -24,28 +23,6 @@ var units = []time.Duration{time.Millisecond, 10 * time.Millisecond, time.Second
 // wideIn has so many IDs in a unit that tests do not use them up.
 func wideIn(unit time.Duration) bitsalloc.Layout {
 	return bitsalloc.Layout{DeltaBits: 40, WorkerBits: 3, SequenceBits: 20, Unit: unit}
-}
-
-// A unit ends on the nanosecond, though the clock is not read for each ID.
-func TestCarriedClockKeepsTheBordersOfUnits(t *testing.T) {
-	for _, unit := range units {
-		for _, into := range []time.Duration{0, 1, unit / 3, unit - 1} {
-			for policy := range defaultgen.GoOn + 1 {
-				synctest.Test(t, func(t *testing.T) {
-					time.Sleep(into)
-					g := openCarried(t, defaultgen.Config{Layout: wideIn(unit), OnClockBack: policy})
-					for range 5 {
-						checkTime(t, next(t, g), time.Now(), unit)
-						time.Sleep(unit - 1 - time.Since(gentest.Start)%unit)
-						checkTime(t, next(t, g), time.Now(), unit)
-						time.Sleep(time.Nanosecond)
-						checkTime(t, next(t, g), time.Now(), unit)
-						time.Sleep(into)
-					}
-				})
-			}
-		}
-	}
 }
 
 // The clock is read once a unit or a millisecond when it is the system's, and for each ID when it

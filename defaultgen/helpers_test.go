@@ -2,7 +2,6 @@ package defaultgen_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
@@ -47,11 +46,3 @@ var (
 	next  = gentest.Next
 	parse = gentest.ParseID
 )
-
-// checkTime asks that an ID is of the unit that at lies in.
-func checkTime(t testing.TB, f bitsalloc.Fields, at time.Time, unit time.Duration) {
-	t.Helper()
-	if want := at.Truncate(unit); !f.Time.Equal(want) {
-		t.Fatalf("ID of %v, want %v", f.Time, want)
-	}
-}
