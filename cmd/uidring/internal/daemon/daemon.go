@@ -70,6 +70,9 @@ func New(cfg Config) (*Service, error) {
 		contents, errRead := f.read()
 		err = errors.Join(err, f.load(s.logger, contents, errRead))
 	}
+	if err == nil && s.tokens.Load().Shares(*s.leaseTokens.Load()) {
+		err = errShared
+	}
 	var errStore error
 	s.store, errStore = storeurl.Open(cfg.StoreURL, cfg.Namespace)
 	if err = errors.Join(err, errStore); err == nil {

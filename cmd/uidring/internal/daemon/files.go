@@ -33,18 +33,20 @@ type watchedFile struct {
 	looked      [][]byte // the contents at the last look
 }
 
-// watchTokens puts the tokens of a file, which a setting names, into current. It refuses a file
-// that shares a token with others.
+// errShared: only a start refuses it, since a token that moves is in both files between two reads.
+var errShared = errors.New("tokens and lease-tokens share a token, allowed: different ones; a client for IDs must not change leases")
+
+// watchTokens puts the tokens of a file, which a setting names, into current.
 func watchTokens(setting, file string, current, others *atomic.Pointer[httpapi.Tokens]) *watchedFile {
 	return &watchedFile{name: setting, files: []string{file}, secret: file, use: func(contents [][]byte) (string, error) {
 		tokens, err := httpapi.ParseTokens(contents[0])
-		if err == nil && tokens.Shares(*others.Load()) {
-			err = errors.New("tokens and lease-tokens share a token, allowed: different ones; a client for IDs must not change leases")
-		}
 		if err != nil {
 			return "", err
 		}
 		current.Store(&tokens)
+		if tokens.Shares(*others.Load()) {
+			return fmt.Sprintf("%s; the next start is refused: %v", tokens, errShared), nil
+		}
 		return tokens.String(), nil
 	}}
 }
