@@ -63,11 +63,6 @@ func TestSegmentSourceConforms(t *testing.T) {
 	}
 }
 
-// split is a KV whose reads and writes meet different servers.
-type split struct{ *memory }
-
-func (split) Put(context.Context, string, []byte, string) (bool, error) { return false, nil }
-
 // picky is a KV that rejects all namespaces.
 type picky struct{ *memory }
 
@@ -94,11 +89,9 @@ func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 	honest := newMemory()
 	honest.Before = nil // it returns the error of the context
 	_, errHonest := kvassigner.LeaseStore(honest, namespace, kvassigner.Config{}).Load(ended, 4007)
-	_, errSplit := kvassigner.SegmentSource(split{newMemory()}, kvassigner.SegmentConfig{}).Advance(t.Context(), "a", 1)
 	for want, err := range map[string]error{
-		"cannot write segment/a: the reads and the writes meet different servers: give the client the servers of one cluster only": errSplit,
-		"cannot write " + rowKey(4007) + ": the store is down":                                                                     errSwap,
-		"cannot write seen/" + namespace + ": the store is down":                                                                   errSeen,
+		"cannot write " + rowKey(4007) + ": the store is down":   errSwap,
+		"cannot write seen/" + namespace + ": the store is down": errSeen,
 		"the store is down": errStatus,
 		"cannot read " + rowKey(4007) + ": request failed (context canceled)": errEnded,
 		"cannot read " + rowKey(4007) + ": context canceled":                  errHonest,

@@ -94,14 +94,10 @@ func list[T any](ctx context.Context, l *leases, prefix string) ([]T, error) {
 	return values, nil
 }
 
-// mostRefusals is the number of refused writes after reads of one revision that end a swap. A KV
-// never gives a key the same revision twice, so one refusal is enough to change it.
-const mostRefusals = 10
-
 // swap writes the value that next returns for the stored value of the key, or for the zero value
 // when the key does not exist. It returns false if next does, also beside an error.
 func swap[T any](ctx context.Context, l *leases, key string, next func(stored T) (T, bool, error)) (bool, error) {
-	mark, refused := rand.Text(), map[string]int{}
+	mark := rand.Text()
 	for {
 		stored, revision, err := get[T](ctx, l, key)
 		if err != nil {
@@ -115,14 +111,10 @@ func swap[T any](ctx context.Context, l *leases, key string, next func(stored T)
 			return false, err
 		}
 		// After false, another process has written the key, perhaps only to renew the row with the
-		// same fence, unless the next read finds the same revision.
+		// same fence.
 		//mutate:operand the next turn reads the record just written
 		if ok, err := put(ctx, l, key, record[T]{format, mark, value}, revision); ok || err != nil {
 			return ok, err
-		}
-		if refused[revision]++; refused[revision] == mostRefusals {
-			err := errors.New("the reads and the writes meet different servers: give the client the servers of one cluster only")
-			return false, l.explain(ctx, "write "+key, err)
 		}
 	}
 }
