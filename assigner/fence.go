@@ -3,7 +3,6 @@ package assigner
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -166,14 +165,12 @@ func (t terms) view(s leasestore.Status, now int64) (view, error) {
 	}
 	here, bound := t.alloc.Time(now), t.cfg.MaxSkew+t.domain.Layout.Unit
 	if max(here.Sub(s.Now).Abs(), s.Seen.Sub(s.Now)) > bound {
-		last := slices.MaxFunc([]time.Time{s.Now, s.Seen}, time.Time.Compare)
-		there, remedy := "in the store", "correct the clock that is wrong"
-		if last == s.Seen {
-			there, remedy = "at the last write to the store", remedy+", here or on the host that wrote; if both are right now, that write has a wrong "+
-				"time: wait until then, or run Recover"
+		there, remedy := stamp(s.Now)+" in the store", "correct the clock that is wrong"
+		if here.Sub(s.Now).Abs() <= bound {
+			there, remedy = stamp(s.Seen)+" at the last write to the store", remedy+", here or on the host that wrote; if both are right now, that "+
+				"write has a wrong time: wait until then, or run Recover"
 		}
-		return view{}, fmt.Errorf("%w: it is %s on this host, and %s %s, allowed: a difference of %v; %s",
-			leasestore.ErrClockSkew, stamp(here), stamp(last), there, t.cfg.MaxSkew, remedy)
+		return view{}, fmt.Errorf("%w: it is %s on this host, and %s, allowed: a difference of %v; %s", leasestore.ErrClockSkew, stamp(here), there, t.cfg.MaxSkew, remedy)
 	}
 	return view{s, t.fences(s), now, t.alloc.Delta(s.Now), max(t.alloc.Delta(s.Now.Add(-storecall.ClockBound)), 1)}, nil
 }

@@ -69,7 +69,7 @@ func (l *lease) Renew(ctx context.Context, u Use) (Grant, error) {
 		return l.grant, err
 	}
 	l.grant.Last = l.row.Fence
-	l.pace, l.server, l.renewed, l.safe = pace, v.status.Identity, began, l.terms.exclusive()
+	l.pace, l.server, l.renewed, l.safe = pace, l.seen(v), began, l.terms.exclusive()
 	return l.grant, nil
 }
 
@@ -97,7 +97,7 @@ func (l *lease) lookHeld(ctx context.Context, held int64) (view, error) {
 	if err != nil {
 		return v, err
 	}
-	moved, elapsed := v.status.Identity != l.server, l.leaser.clock().longest(l.renewed)
+	moved, elapsed := l.moved(v), l.leaser.clock().longest(l.renewed)
 	switch alone := elapsed < l.safe && (v.status.Lossy || l.leaser.source == nil); {
 	case (v.status.Lossy || moved) && !alone:
 		if moved { //mutate:true on a lossy store the cap of a grant is as low

@@ -1,6 +1,7 @@
 package assigner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,6 +68,12 @@ func (l *lease) recognise(ctx context.Context, v view) (ofServer string, bound i
 	err = c.recognise()
 	return term(c.meta), c.meta.Quarantine, err
 }
+
+// seen returns the server that was seen last: a user may lack the right to see it for a while.
+func (l *lease) seen(v view) string { return cmp.Or(v.status.Identity, l.server) }
+
+// moved reports whether the store is another server than the one seen before.
+func (l *lease) moved(v view) bool { return l.server != "" && l.seen(v) != l.server }
 
 // rewound reports whether a row is as it was before the last claim or renewal of this lease. If
 // its term is of an earlier server, the next holder begins above the bound of the present one.

@@ -53,11 +53,11 @@ type mysqlServer struct {
 	variables fact[[]string] // that the server has
 	foreign   atomic.Bool    // the server lacks one of oracleVariables
 	blind     fact[struct{}] // the user may not see replication
-	alone     fact[struct{}] // the user may not see the group
+	alone     atomic.Bool    // the user may not see the group, and never will: the identity would change
 }
 
-// look asks all in one SELECT. The first look of a process also asks which variables the server
-// has.
+// look asks all in one SELECT. The first look, and others after factFor, also ask which variables
+// the server has.
 func (m *mysqlServer) look(ctx context.Context, conn *session, group []table, status *leasestore.Status) error {
 	_, cached := m.variables.known()
 	names, err := m.learn(ctx, conn)

@@ -19,7 +19,7 @@ const noMember = "NULL"
 // member returns an expression for the state, role and view of this member, or noMember. Versions
 // before 8.0.14 lack the consistency, and with it the guarantee of mysqlGroup.
 func (m *mysqlServer) member(names []string) string {
-	if _, alone := m.alone.known(); alone || !slices.Contains(names, "group_replication_consistency") {
+	if m.alone.Load() || !slices.Contains(names, "group_replication_consistency") {
 		return noMember
 	}
 	return "(SELECT CONCAT_WS(' ', MEMBER_STATE, MEMBER_ROLE, VIEW_ID) FROM performance_schema.replication_group_members LEFT JOIN " +
@@ -37,12 +37,11 @@ func (m *mysqlServer) leavesGroup(ctx context.Context, conn *session, member str
 	if !unseen(err) {
 		return false
 	}
-	m.alone.learn(struct{}{})
-	m.alone.told.Do(func() {
+	if m.alone.CompareAndSwap(false, true) {
 		m.logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: cannot see the group of Group Replication, so each change of the primary starts a quarantine",
 			slog.String("remedy", "GRANT SELECT ON performance_schema.replication_group_members and "+
 				"performance_schema.replication_group_member_stats to the user"), slog.Any("error", err))
-	})
+	}
 	return true
 }
 

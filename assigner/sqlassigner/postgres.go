@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,10 +27,10 @@ func postgresDialect(logger *slog.Logger) dialect {
 		// temporary tables do not count. The server skips a schema of the path that the user may
 		// not use: its place is the place of the next schema, but negative.
 		relations: "WITH path AS (SELECT name, place FROM unnest(current_schemas(false)) WITH ORDINALITY AS p(name, place) " +
-			"WHERE left(name, 8) <> 'pg_temp_'), setting AS (SELECT place, CASE WHEN name IN ('$user', '\"$user\"') THEN CAST(current_user AS text) " +
+			"WHERE left(name, 8) <> 'pg_temp_'), setting AS (SELECT MIN(place) AS place, CASE WHEN name IN ('$user', '\"$user\"') THEN CAST(current_user AS text) " +
 			"WHEN left(name, 1) = '\"' THEN btrim(name, '\"') ELSE lower(name) END AS name FROM (SELECT btrim(name) AS name, place " +
-			"FROM unnest(string_to_array(current_setting('search_path'), ',')) WITH ORDINALITY AS s(name, place)) AS s), " +
-			"barred AS (SELECT name, -1 - (SELECT COUNT(*) FROM path JOIN setting AS b USING (name) WHERE b.place < setting.place) AS place " +
+			"FROM unnest(string_to_array(current_setting('search_path'), ',')) WITH ORDINALITY AS s(name, place)) AS s GROUP BY 2), " +
+			"barred AS (SELECT name, -1 - (SELECT COUNT(DISTINCT name) FROM path JOIN setting AS b USING (name) WHERE b.place < setting.place) AS place " +
 			"FROM setting WHERE name NOT IN (SELECT name FROM path)) SELECT name, '', place, FALSE FROM path UNION ALL " +
 			"SELECT n.nspname, c.relname, COALESCE(path.place, barred.place, 0), FALSE FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace " +
 			"LEFT JOIN path ON path.name = n.nspname LEFT JOIN barred ON barred.name = n.nspname " +
@@ -141,6 +142,7 @@ func diagnosePostgres(err error) diagnosis {
 // its identity, or the server lacks them. Any number of goroutines may use it at once.
 type postgresServer struct {
 	anonymous atomic.Bool
+	told      sync.Once // the log has it
 	logger    *slog.Logger
 }
 
@@ -176,15 +178,13 @@ func (p *postgresServer) look(ctx context.Context, conn *session, group []table,
 		fields, values = append(fields, &kinds[i]), append(values, t.full)
 	}
 	err = conn.QueryRowxContext(ctx, conn.Rebind("SELECT "+strings.Join(columns, ", ")), values...).Scan(fields...)
-	state := sqlState(err)
-	if !anonymous && (state == "42501" || state == "42883") { // no right, no such function
-		err = p.denied(ctx, conn, group, err)
-	}
-	if anonymous && err == nil && status.Identity != "" {
-		p.anonymous.Store(false)
+	changed := anonymous && err == nil && status.Identity != ""
+	if state := sqlState(err); !anonymous && (state == "42501" || state == "42883") { // no right, no such function
+		changed, err = p.denied(ctx, conn, group, err)
 	}
 	switch {
-	case p.anonymous.Load() != anonymous:
+	case changed:
+		p.anonymous.Store(!anonymous)
 		conn.began = ""
 		return p.look(ctx, conn, group, status)
 	case err != nil:
@@ -209,23 +209,26 @@ func (p *postgresServer) look(ctx context.Context, conn *session, group []table,
 	return nil
 }
 
-// denied judges the error of a look that asked for the identity. It sets anonymous if the user may
+// denied judges the error of a look that asked for the identity, and reports whether the user may
 // not call its functions. The server has the same error for a schema that the user may not use, and
 // for a file of its own that it cannot read for a moment.
-func (p *postgresServer) denied(ctx context.Context, conn *session, group []table, err error) error {
+func (p *postgresServer) denied(ctx context.Context, conn *session, group []table, err error) (anonymous bool, _ error) {
 	var allowed bool
 	var oid sql.NullString
 	switch {
 	case conn.QueryRowxContext(ctx, "SELECT "+postgresAllows).Scan(&allowed) != nil:
 	case !allowed:
-		if p.anonymous.CompareAndSwap(false, true) {
-			p.logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: cannot see when the server is replaced, as by a failover that loses commits",
-				slog.String("remedy", "GRANT EXECUTE ON FUNCTION pg_control_system() TO the user"), slog.Any("error", err))
+		if sqlState(err) == "42501" {
+			p.told.Do(func() {
+				p.logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: cannot see when the server is replaced, as by a failover that loses commits",
+					slog.String("remedy", "GRANT EXECUTE ON FUNCTION pg_control_system() TO the user; new claims then wait once, as after a failover"), slog.Any("error", err))
+			})
 		}
+		return true, err
 	case len(group) == 0 || sqlState(conn.QueryRowxContext(ctx, conn.Rebind("SELECT to_regclass(?)"), group[0].full).Scan(&oid)) != "42501":
-		return fmt.Errorf("%w: %w", errFile, err)
+		return false, fmt.Errorf("%w: %w", errFile, err)
 	}
-	return err
+	return false, err
 }
 
 // postgresKind describes a relkind and relpersistence. A view and a partitioned table have the
