@@ -73,7 +73,10 @@ func (s *store) read(ctx context.Context, key string, opts ...clientv3.OpOption)
 	if s.client.Username != "" && !s.fits.Load() {
 		_, err := s.client.AuthStatus(ctx)
 		if status.Code(err) == codes.Unimplemented {
-			return nil, errOld
+			if _, err = s.client.Authenticate(ctx, s.client.Username, s.client.Password); !errors.Is(err, rpctypes.ErrAuthNotEnabled) {
+				return nil, errOld
+			}
+			err = nil
 		}
 		s.fits.Store(err == nil || errors.Is(err, rpctypes.ErrPermissionDenied))
 	}

@@ -131,8 +131,6 @@ func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 		_, err := admin.RoleGrantPermission(t.Context(), "ids", key, end, kind)
 		testkit.Must(t, err)
 	}
-	_, err := admin.AuthEnable(t.Context())
-	testkit.Must(t, err)
 	cfg := config(server.DSN())
 	login := func(namespace string) leasestore.Store {
 		client, err := clientv3.New(cfg)
@@ -140,6 +138,9 @@ func TestLeaseStoreSaysWhatIsWrong(t *testing.T) {
 	}
 	about := "kvassigner: etcd at " + server.DSN() + ": "
 	cfg.Username, cfg.Password = "ids", "hunter2"
+	stores.Status(t, login(namespace)) // the server asks for no password yet
+	_, err := admin.AuthEnable(t.Context())
+	testkit.Must(t, err)
 	s := login(namespace)
 	if _, err := s.Status(t.Context()); err == nil {
 		stores.Create(t, s, stores.Sample(), time.Hour) // or the server finds the client's token in its log

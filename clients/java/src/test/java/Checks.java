@@ -34,7 +34,7 @@ final class Checks {
     }
 
     private static void checkErrors(String url) {
-        try (UidringClient ids = UidringClient.builder(url + "page").batch(1).wait(Duration.ofMillis(500)).build()) {
+        try (UidringClient ids = UidringClient.builder(url + "page").batch(1).wait(Duration.ofSeconds(3)).build()) {
             expect("invalid answer: too long", failure(ids::next).getMessage());
         }
         try (UidringClient ids = UidringClient.builder(url + "refusal").batch(1).build()) {
