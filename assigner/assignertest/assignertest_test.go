@@ -117,6 +117,9 @@ func TestBroken(t *testing.T) {
 
 // Each case of the suites must fail with a fault, except for the cases that a counter skips.
 func TestFaultsAreCaught(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for outages")
+	}
 	t.Parallel()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestBroken$", "-test.v", "-test.parallel=50")
 	cmd.Env = append(os.Environ(), brokenEnv+"=yes")
