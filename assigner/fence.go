@@ -166,7 +166,7 @@ func (t terms) view(s leasestore.Status, now int64) (view, error) {
 	here, bound := t.alloc.Time(now), t.cfg.MaxSkew+t.domain.Layout.Unit
 	if max(here.Sub(s.Now).Abs(), s.Seen.Sub(s.Now)) > bound {
 		there, remedy := stamp(s.Now)+" in the store", "correct the clock that is wrong"
-		if here.Sub(s.Now).Abs() <= bound {
+		if here.Sub(s.Now).Abs() <= bound { //mutate:operator an instant
 			there, remedy = stamp(s.Seen)+" at the last write to the store", remedy+", here or on the host that wrote; if both are right now, that "+
 				"write has a wrong time: wait until then, or run Recover"
 		}

@@ -68,7 +68,7 @@ func (l *lease) Renew(ctx context.Context, u Use) (Grant, error) {
 	if v, err = l.lookHeld(ctx, held); err != nil { // the server may have moved, or time have passed
 		return l.grant, err
 	}
-	l.grant.Last = l.row.Fence
+	l.grant.Last = l.row.Fence //mutate:swap seen reads no grant
 	l.pace, l.server, l.renewed, l.safe = pace, l.seen(v), began, l.terms.exclusive()
 	return l.grant, nil
 }
