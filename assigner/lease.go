@@ -55,7 +55,7 @@ func (l *lease) Renew(ctx context.Context, u Use) (Grant, error) {
 	}
 	pace := v.fences.follow(l.pace, u.Used, at)
 	next, bound := l.row, int64(0)
-	if v.status.Identity != l.server { // a row that matches has lost no commit
+	if l.seen(v) != l.server { // a row that matches has lost no commit
 		if next.Identity, bound, err = l.recognise(ctx, v); err != nil {
 			return l.grant, err
 		}

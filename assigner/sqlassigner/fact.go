@@ -1,7 +1,6 @@
 package sqlassigner
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -12,10 +11,7 @@ var factFor = 10 * time.Minute // a test shortens it
 
 // A fact is something that a look has found out about a server, for later looks. Any number of
 // goroutines may use it at once.
-type fact[T any] struct {
-	last atomic.Pointer[learned[T]]
-	told sync.Once // of a fact that the log has
-}
+type fact[T any] struct{ last atomic.Pointer[learned[T]] }
 
 type learned[T any] struct {
 	value T
@@ -30,6 +26,9 @@ func (f *fact[T]) known() (value T, ok bool) {
 	return value, false
 }
 
-func (f *fact[T]) learn(value T) { f.last.Store(&learned[T]{value, time.Now()}) }
+// learn keeps a value, and reports whether it is the first one.
+func (f *fact[T]) learn(value T) (first bool) {
+	return f.last.Swap(&learned[T]{value, time.Now()}) == nil
+}
 
 func (f *fact[T]) forget() { f.last.Store(nil) }

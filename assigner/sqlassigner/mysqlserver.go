@@ -107,12 +107,9 @@ func (m *mysqlServer) leavesReplication(ctx context.Context, conn *session, aske
 	if !unseen(err) {
 		return false
 	}
-	m.blind.learn(struct{}{})
-	if diagnoseMySQL(err) == noRight {
-		m.blind.told.Do(func() {
-			m.logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: cannot see whether the server applies writes of another server",
-				slog.String("remedy", "GRANT SELECT ON performance_schema.replication_applier_status to the user"), slog.Any("error", err))
-		})
+	if m.blind.learn(struct{}{}) && diagnoseMySQL(err) == noRight {
+		m.logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: cannot see whether the server applies writes of another server",
+			slog.String("remedy", "GRANT SELECT ON performance_schema.replication_applier_status to the user"), slog.Any("error", err))
 	}
 	return true
 }
