@@ -91,7 +91,7 @@ func refused(response *http.Response, text []byte, cause error) error {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return fmt.Errorf("%s; the server's file lease-tokens has to have the token", about)
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		return fmt.Errorf("%s; start the server with --leases and this namespace, and check the URL", about)
+		return fmt.Errorf("%s; start the server with --leases and this namespace, or name one that it offers, and check the URL", about)
 	default:
 		if code >= 500 || code == http.StatusRequestTimeout || code == http.StatusTooEarly || code == http.StatusTooManyRequests {
 			return fmt.Errorf("%w: %s", ErrUnreachable, about)

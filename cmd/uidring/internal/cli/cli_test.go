@@ -92,7 +92,7 @@ func TestNamespacesOfAFolderBehindAServer(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	code, out, stderr := run(t, "", "workers", "namespaces", "--store", server.URL)
-	if code != exitFailure || out != "" || !strings.HasSuffix(stderr, "; or set --namespace to one that the server offers\n") {
+	if code != exitFailure || out != "" || !strings.Contains(stderr, "start the server with --leases and this namespace, or name one that it offers") {
 		t.Errorf("without a namespace: exit code %d, %q, %s", code, out, stderr)
 	}
 	code, out, stderr = run(t, "", "workers", "namespaces", "--namespace", "orders", "--store", server.URL)

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -94,9 +93,6 @@ func newWorkersNamespaces(s *streams) *cobra.Command {
 				all, err := st.Namespaces(ctx)
 				if _, single := all[""]; single || st.Single() { // or it is a folder behind a server
 					return usagef("--store %s, allowed: a store of several namespaces, which a folder is not", st)
-				}
-				if err != nil && strings.Contains(err.Error(), "start the server with --leases") && !cmd.Flags().Changed("namespace") {
-					return fmt.Errorf("%w; or set --namespace to one that the server offers", err)
 				}
 				if err != nil {
 					return err
