@@ -248,7 +248,7 @@ func (d *driver) fails(command, kind string) {
 func (d *driver) dropsOldIDs(open string, age time.Duration) {
 	d.succeeds(open)
 	first := d.succeeds("take 1 1")
-	time.Sleep(age)
+	testkit.Pause(d.t.Context(), age)
 	second := d.succeeds("take 1 1")
 	if len(first) == 1 && len(second) == 1 && second[0] == first[0]+1 {
 		d.t.Errorf("%s: %d follows %d from the same batch, which has become too old", d.name, second[0], first[0])
@@ -387,10 +387,9 @@ func newLiars(t *testing.T) *liars {
 		l.stalled.Store(false)
 	})
 	add("slow", func(w http.ResponseWriter, r *http.Request) {
-		for r.Context().Err() == nil {
+		for testkit.Pause(r.Context(), 20*time.Millisecond) {
 			fmt.Fprint(w, " ")
 			w.(http.Flusher).Flush()
-			time.Sleep(20 * time.Millisecond)
 		}
 	})
 	l.Server = httptest.NewServer(mux)

@@ -51,7 +51,7 @@ func TestSoak(t *testing.T) {
 	began := time.Now()
 	for outage := 1; outage == 1 || time.Since(began) < *soakFor; outage++ {
 		more(t, all, 10_000)
-		time.Sleep(window)
+		testkit.Pause(t.Context(), window)
 		if outage <= 2 {
 			first = use(server)
 		}

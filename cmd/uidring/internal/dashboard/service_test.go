@@ -129,8 +129,7 @@ func (s *service) start() {
 func (s *service) load() {
 	var group sync.WaitGroup
 	group.Go(func() {
-		for s.t.Context().Err() == nil {
-			time.Sleep(5 * time.Millisecond)
+		for testkit.Pause(s.t.Context(), 5*time.Millisecond) {
 			_, _ = s.generator.Fill(make([]int64, 1000))
 		}
 	})
