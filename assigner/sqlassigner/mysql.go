@@ -75,7 +75,7 @@ func (m *mysqlServer) look(ctx context.Context, conn *session, group []table, st
 			"(SELECT CONCAT_WS(', ', "+mysqlKeyColumn(1)+", "+mysqlKeyColumn(2)+", "+mysqlKeyColumn(3)+") FROM information_schema.STATISTICS"+
 				where+" AND INDEX_NAME = 'PRIMARY')")
 	}
-	columns = append(columns, replication, member, "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))")
+	columns = append(columns, replication, member, "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))", "DATABASE()")
 	values := make([]sql.NullString, len(columns))
 	fields := make([]any, len(columns))
 	for i := range values {
@@ -100,7 +100,7 @@ func (m *mysqlServer) look(ctx context.Context, conn *session, group []table, st
 		known[name] = values[i].String
 	}
 	rest := values[len(names):]
-	return mysqlLook{known, group, rest[:2*len(group)], rest[2*len(group)].String, rest[2*len(group)+1], rest[2*len(group)+2].String}.judge(conn, status)
+	return mysqlLook{known, group, rest[:2*len(group)], rest[2*len(group)].String, rest[2*len(group)+1], rest[2*len(group)+2].String, rest[2*len(group)+3].String}.judge(conn, status)
 }
 
 // mysqlIdle proves that a connection commits each statement and is outside any transaction, unless

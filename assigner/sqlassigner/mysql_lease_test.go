@@ -1,6 +1,8 @@
 package sqlassigner_test
 
 import (
+	"net"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -115,6 +117,10 @@ func TestStatusOfAnotherServerBehindTheAddress(t *testing.T) {
 		storecall.Pause(ctx)
 		if mariaDB := strings.HasPrefix(status.Identity, "server_id"); err != nil || len(status.Faults) != at || mariaDB != (at == 1) {
 			t.Errorf("status %+v, %v of server %d", status, err, at)
+		}
+		_, port, _ := net.SplitHostPort(server.Addr())
+		if !regexp.MustCompile("^MySQL database \\w+ at [^:]+:" + port + "$").MatchString(status.Store) {
+			t.Errorf("Store %q, want the database and port %s", status.Store, port)
 		}
 	}
 }

@@ -20,6 +20,7 @@ type mysqlLook struct {
 	replicating string
 	member      sql.NullString // of Group Replication, see mysqlServer.member
 	clock       string         // microseconds since 1970
+	database    string
 }
 
 // judge sets the status, and notes facts about the connection in the session.
@@ -62,6 +63,7 @@ func (l mysqlLook) judge(conn *session, status *leasestore.Status) error {
 	if fault != "" {
 		status.Faults = append(status.Faults, fault)
 	}
+	status.Store = " database " + l.database + " at " + l.known["hostname"] + ":" + l.known["port"]
 	status.Identity = cmp.Or(group, mysqlIdentity(l.known, replicates))
 	clock, err := strconv.ParseInt(l.clock, 10, 64)
 	status.Now = time.UnixMicro(clock).UTC()

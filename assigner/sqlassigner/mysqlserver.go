@@ -13,10 +13,10 @@ import (
 // mysqlVariables are read by each look, unless the server lacks them. Only MariaDB has
 // in_transaction.
 const mysqlVariables = "'autocommit', 'in_transaction', 'innodb_flush_log_at_trx_commit', 'log_bin', 'sync_binlog', 'read_only', " +
-	"'sql_mode', 'tx_read_only', 'transaction_read_only', 'server_id', 'server_uuid', 'gtid_slave_pos', 'wsrep_on', " + groupVariables
+	"'sql_mode', 'tx_read_only', 'transaction_read_only', 'server_id', 'server_uuid', 'gtid_slave_pos', 'wsrep_on', 'hostname', 'port', " + groupVariables
 
 // oracleVariables are the variables of mysqlVariables that Oracle's MySQL has.
-var oracleVariables = []string{"autocommit", "innodb_flush_log_at_trx_commit", "log_bin", "sync_binlog", "read_only", "transaction_read_only", "server_id", "server_uuid"}
+var oracleVariables = []string{"autocommit", "innodb_flush_log_at_trx_commit", "log_bin", "sync_binlog", "read_only", "transaction_read_only", "server_id", "server_uuid", "hostname", "port"}
 
 // learn returns the names of the variables that the server has. A server without wsrep_on is taken
 // for Oracle's MySQL at first, where SHOW VARIABLES costs as much as the rest of a start, and more

@@ -155,6 +155,9 @@ const postgresIdentity = "(SELECT system_identifier || ' timeline ' || substr(pg
 const postgresAllows = "(SELECT bool_and(COALESCE(has_function_privilege(to_regprocedure(f), 'EXECUTE'), FALSE)) FROM unnest(ARRAY" +
 	"['pg_control_system()', 'pg_walfile_name(pg_lsn)', 'pg_current_wal_lsn()']) AS f)"
 
+// postgresName selects the database and the server's address, unless a local socket leads to it.
+const postgresName = "' database ' || current_database() || COALESCE(' at ' || host(inet_server_addr()) || ':' || inet_server_port(), '')"
+
 // postgresClock selects microseconds since 1970.
 const postgresClock = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)"
 
@@ -169,8 +172,8 @@ func (p *postgresServer) look(ctx context.Context, conn *session, group []table,
 	var clock int64
 	var recovery bool
 	columns := []string{postgresBegan, "current_setting('synchronous_commit')", "current_setting('fsync')", "current_setting('transaction_read_only')",
-		"CASE WHEN pg_is_in_recovery() THEN '' ELSE " + identity + " END", postgresClock, "pg_is_in_recovery()"}
-	fields := []any{&conn.began, &commit, &fsync, &readOnly, &status.Identity, &clock, &recovery}
+		"CASE WHEN pg_is_in_recovery() THEN '' ELSE " + identity + " END", postgresClock, "pg_is_in_recovery()", postgresName}
+	fields := []any{&conn.began, &commit, &fsync, &readOnly, &status.Identity, &clock, &recovery, &status.Store}
 	var values []any
 	kinds := make([]sql.NullString, len(group))
 	for i, t := range group {

@@ -28,7 +28,7 @@ type command struct{ line, prints string }
 var (
 	consoles = regexp.MustCompile("(?s)```console\n(.*?)```")
 	// These may differ from the page: dates and times, spans, IDs and fences, names of hosts.
-	varying = regexp.MustCompile(`…|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|(?:\d+m)?\d+s\b|\d{7,}|\w+ pid \d+| {2,}`)
+	varying = regexp.MustCompile(`…|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ|(?:\d+m)?\d+s\b|\d{7,}|\w+ pid \d+|at [\w.-]+:\d+| {2,}`)
 	// These need a network or Docker, and are done by the test.
 	elsewhere = regexp.MustCompile(`^(docker run|git|mkdir|go mod edit)`)
 	// These change nothing, so they may be repeated until their output is right.

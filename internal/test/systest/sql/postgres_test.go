@@ -3,6 +3,7 @@ package sql_test
 import (
 	"context"
 	"crypto/rand"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -98,6 +99,10 @@ func TestLeasesThroughPgBouncer(t *testing.T) {
 	b.Down = func(*testing.T, string) (up func()) { // without its server it holds calls back
 		pooler.Kill9()
 		return func() { pooler.Restart() }
+	}
+	_, dsn := b.Applied(t)
+	if got := stores.Status(t, storetest.LeaseStore(b.Open(t, dsn))).Store; !regexp.MustCompile(`^PostgreSQL database \w+ at ` + server.Addr() + "$").MatchString(got) {
+		t.Errorf("Store %q, want the database and %s", got, server.Addr())
 	}
 	storetest.Driver(t, b)
 }
