@@ -26,20 +26,6 @@ func BenchmarkTake(b *testing.B) {
 
 func BenchmarkAtomicAdd(b *testing.B) { gauge.Measure(b, gauge.CalledAdd()) }
 
-func BenchmarkTakeBlock(b *testing.B) {
-	r := endless(b)
-	gauge.Measure(b, gauge.Shared(func(n int) (last int64, err error) {
-		for n > 0 {
-			first, got, ok := r.TakeBlock(n)
-			if !ok {
-				runtime.Gosched()
-			}
-			n, last = n-got, first
-		}
-		return last, nil
-	}, gauge.Nothing))
-}
-
 // endless returns a ring of 8 blocks of 8,192 IDs. The take that begins a block fills the ring.
 func endless(b *testing.B) (r *ringbuffer.Ring) {
 	const size = 1 << 13

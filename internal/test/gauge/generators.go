@@ -48,14 +48,11 @@ func LaneNext(g *cached.Generator) Source {
 	}, Close: g.Close}
 }
 
-// A Filler is a generator of any kind.
-type Filler interface {
+// Fill returns a source that fills a slice of Stride for each goroutine.
+func Fill[F interface {
 	Fill(dst []int64) (int, error)
 	io.Closer
-}
-
-// Fill returns a source that fills a slice of Stride for each goroutine.
-func Fill[F Filler](g F) Source {
+}](g F) Source {
 	return Source{Join: func() Taker {
 		dst := make([]int64, Stride)
 		return func(n int) (last int64, err error) {
@@ -129,9 +126,28 @@ func Segment(ctx context.Context) (*segment.Generator, error) {
 }
 
 // SegmentNext returns a source that calls Next.
-func SegmentNext(g *segment.Generator) Source { return Shared(Each(g.Next), g.Close) }
+func SegmentNext(g *segment.Generator) Source {
+	return Shared(func(n int) (last int64, err error) {
+		for range n {
+			if last, err = g.Next(); err != nil {
+				return 0, err
+			}
+		}
+		return last, nil
+	}, g.Close)
+}
 
 // SegmentLaneNext returns a source with a Lane for each goroutine.
 func SegmentLaneNext(g *segment.Generator) Source {
-	return Source{Join: func() Taker { return Each(g.Lane().Next) }, Close: g.Close}
+	return Source{Join: func() Taker {
+		lane := g.Lane()
+		return func(n int) (last int64, err error) {
+			for range n {
+				if last, err = lane.Next(); err != nil {
+					return 0, err
+				}
+			}
+			return last, nil
+		}
+	}, Close: g.Close}
 }
