@@ -175,8 +175,8 @@ func (c *comparison) print(p *report.Page) {
 	p.Table(c.bars())
 	p.Title("Sustained rates")
 	p.Text("IDs a second that one generator can keep up for ever. A format with a time in its IDs bounds them: the default one, which may\n" +
-		"have fewer worker IDs, and the widest one with room for 4,096 worker IDs and 60 years in 63 bits. Where the format does not bound\n" +
-		"them, the figure was measured on one goroutine. A burst is faster, and moves the time in the IDs ahead of the clock.")
+		"have fewer worker IDs, and the widest one with 4,096 worker IDs, 60 years, 63 bits and a unit that divides a second. Where the format\n" +
+		"does not bound them, the figure was measured on one goroutine. A burst is faster, and moves the time in the IDs ahead of the clock.")
 	p.Table(c.sustained())
 	p.Title("Properties")
 	p.Text("IDs that are taken faster than the format has them wait for the clock, or their time runs ahead of it. Go's own package uuid is\n" +

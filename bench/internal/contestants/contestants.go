@@ -49,7 +49,8 @@ type Contestant struct {
 type Rate struct {
 	Name    string // of the generator
 	Default int64  // of its default format
-	// Comparable is of its widest format with 63 bits, 4,096 worker IDs and 60 years.
+	// Comparable is of its widest format with 63 bits, 4,096 worker IDs, 60 years and a unit
+	// that divides a second.
 	Comparable int64
 }
 

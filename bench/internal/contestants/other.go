@@ -32,7 +32,7 @@ func otherLibraries() []Contestant {
 		yours = "worker ID, yours to assign, unchecked"
 		ms    = 1000 // of them a second has
 		// With 41 bits of milliseconds, 60 years, and 12 of a worker ID, 10 bits are left.
-		comparable = 1 << 10 * ms
+		comparable = 1 << 10 * ms // sonyflake: 32 bits of half seconds leave 19
 	)
 	list := []Contestant{
 		{Name: Wuid, Bits: 63, Order: increasing, Worker: "prefix from your store, a new one at each start", Ahead: "no time in the ID",
@@ -41,7 +41,7 @@ func otherLibraries() []Contestant {
 			Rate: &Rate{"bwmarrin/snowflake", 1 << 12 * ms, comparable}, Open: openBwmarrin(10, 12)},
 		{Name: BwmarrinWide, Bits: 63, Order: increasing, Worker: yours, Ahead: aheadNone, Open: openBwmarrin(2, 20)},
 		{Name: "sony/sonyflake", Bits: 63, Order: increasing, Worker: "worker ID, from the IP address, unchecked", Ahead: aheadNone, PerSecond: 25_600,
-			Rate: &Rate{"sony/sonyflake", 1 << 8 * ms / 10, comparable}, Open: openSonyflake(sonyflake.Settings{})},
+			Rate: &Rate{"sony/sonyflake", 1 << 8 * ms / 10, 1 << 19 * 2}, Open: openSonyflake(sonyflake.Settings{})},
 		{Name: "sony/sonyflake, 20 bits per ms", Bits: 63, Order: increasing, Worker: yours, Ahead: aheadNone,
 			Open: openSonyflake(sonyflake.Settings{BitsSequence: 20, BitsMachineID: 4, TimeUnit: time.Millisecond})},
 		{Name: "yitter/idgenerator", Bits: 63, Order: increasing, Worker: yours, Ahead: "up to 2,000 ms, then waits", PerSecond: 59_000,
