@@ -137,7 +137,7 @@ func TestRecordsHaveWordsInJSON(t *testing.T) {
 		r.openWith(t, s)
 		time.Sleep(45 * time.Second)
 		synctest.Wait()
-		for _, want := range []string{`"guarantee":"fenced"`, `"layout":"28/0/30/5@1s"`, `"namespace":"orders"`, `"ids_for":"1m40s"`} {
+		for _, want := range []string{`"guarantee":"fenced"`, `"layout":"28/0/30/5@1s"`, `"namespace":"orders","datacenter"`, `"namespace":"orders","error":"store is down"`, `"ids_for":"1m40s"`} {
 			if !strings.Contains(log.String(), want) {
 				t.Errorf("record %s, want %s", log.String(), want)
 			}

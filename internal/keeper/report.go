@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/uidring/uidring"
@@ -48,7 +49,7 @@ func (k *Keeper) succeeded(kept bool) {
 	k.lastErr.Store(nil)
 	if k.report.failure == errOutage {
 		grant := k.Latest().Grant
-		k.Logger.Info("worker ID: the store answers again", "worker", grant.WorkerID)
+		k.Logger.Info("worker ID: the store answers again", workerOf(grant))
 		if kept {
 			generator.Report(k.Logger, "LeaseKept", k.Trace.LeaseKept, assigner.LeaseInfo{Grant: grant})
 		}
@@ -62,7 +63,7 @@ func (k *Keeper) failed(err error) {
 	state := k.Latest()
 	if k.report.differs(errOutage) {
 		//mutate:argument tests run in UTC
-		record := []any{"worker", state.WorkerID, "error", err, "last_answer", k.report.answer.UTC().Format(time.RFC3339)}
+		record := []any{workerOf(state.Grant), "error", err, "last_answer", k.report.answer.UTC().Format(time.RFC3339)}
 		if state.Fenced() {
 			_, lasts := k.Window()
 			//mutate:argument tests run in UTC
@@ -86,19 +87,23 @@ func (k *Keeper) reportShortage(err error) {
 	case storecall.Passes(err):
 		remedy = "bring the store back; restart a process only if others reach the store, since a start needs it"
 	}
-	k.Logger.Error("worker ID: callers get no IDs", "worker", k.Latest().WorkerID, "calls", "Next returns ErrLeaseExhausted, NextContext waits",
+	k.Logger.Error("worker ID: callers get no IDs", workerOf(k.Latest().Grant), "calls", "Next returns ErrLeaseExhausted, NextContext waits",
 		"remedy", remedy, "error", err)
+}
+
+// workerOf returns the worker ID for a record, with its namespace if it has one: two generators of
+// a process may have the same worker ID, of two namespaces.
+func workerOf(g assigner.Grant) slog.Attr {
+	if g.Namespace == "" {
+		return slog.Int64("worker", g.WorkerID)
+	}
+	return slog.Group("", "worker", g.WorkerID, "namespace", g.Namespace)
 }
 
 // announceClaim reports a lease. Operators find out by its record later who issued an ID.
 func (k *Keeper) announceClaim(s *State) {
-	record := []any{"library", "uidring", "worker", s.WorkerID, "datacenter", k.DatacenterID, "guarantee", s.Guarantee.String(),
-		//mutate:argument slog calls the same method
-		"layout", k.Alloc.Layout().String(), "ends", k.Alloc.Expires().Format(time.DateOnly)}
-	if s.Namespace != "" {
-		record = append(record, "namespace", s.Namespace)
-	}
-	k.Logger.Info("worker ID assigned", record...)
+	k.Logger.Info("worker ID assigned", "library", "uidring", workerOf(s.Grant), "datacenter", k.DatacenterID, "guarantee", s.Guarantee.String(),
+		"layout", k.Alloc.Layout().String(), "ends", k.Alloc.Expires().Format(time.DateOnly))
 	k.announceStart(s)
 	k.announce(s)
 	generator.Report(k.Logger, "LeaseAssigned", k.Trace.LeaseAssigned, assigner.LeaseInfo{Grant: s.Grant})
@@ -133,7 +138,7 @@ func (k *Keeper) announceStart(s *State) {
 	if ahead > k.MaxAhead {
 		until, calls = s.First-k.MaxAhead, "Next returns an error until then, NextContext waits"
 	}
-	k.Logger.Warn("worker ID begins ahead of the clock", "worker", s.WorkerID, "ahead", (time.Duration(ahead) * k.Alloc.Layout().Unit).String(),
+	k.Logger.Warn("worker ID begins ahead of the clock", workerOf(s.Grant), "ahead", (time.Duration(ahead) * k.Alloc.Layout().Unit).String(),
 		"until", k.Alloc.Time(until).UTC().Format(time.RFC3339), "calls", calls,
 		"remedy", "after a crash, a failover or a Recover wait, or allow IDs ahead of the clock (cached: MaxAhead, defaultgen: OnClockBack GoOn); call Close when a process ends; after a burst choose a layout with more sequence bits")
 }

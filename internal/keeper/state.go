@@ -121,7 +121,7 @@ func (k *Keeper) lose(held *State, grant assigner.Grant, err error) {
 		}
 	}
 	k.report.failure, k.report.short = nil, false // the next failure is of a claim
-	k.Logger.Error("worker ID lost", "worker", held.WorkerID, "error", err)
+	k.Logger.Error("worker ID lost", workerOf(held.Grant), "error", err)
 	generator.Report(k.Logger, "LeaseLost", k.Trace.LeaseLost, assigner.LeaseInfo{Grant: held.Grant, Err: err})
 }
 
@@ -141,7 +141,7 @@ func (k *Keeper) Latest() *State { return k.state.Load() }
 // for the same reason.
 func (k *Keeper) Invalidate() {
 	last, _ := k.end()
-	k.Logger.Info("worker ID invalidated", "worker", last.WorkerID)
+	k.Logger.Info("worker ID invalidated", workerOf(last.Grant))
 	generator.Signal(k.wake)
 }
 
@@ -164,10 +164,10 @@ func (k *Keeper) release(ctx context.Context, lease assigner.Lease, used int64) 
 	ctx, cancel := context.WithTimeout(ctx, k.AssignTimeout)
 	defer cancel()
 	if err := lease.End(ctx, assigner.Ending{Released: true, Used: used}); err != nil {
-		k.Logger.Warn("worker ID not released", "worker", lease.Grant().WorkerID, "error", err)
+		k.Logger.Warn("worker ID not released", workerOf(lease.Grant()), "error", err)
 		return fmt.Errorf("%s: worker ID not released: %w", k.Package, generator.Detach(err))
 	}
-	k.Logger.Info("worker ID released", "worker", lease.Grant().WorkerID)
+	k.Logger.Info("worker ID released", workerOf(lease.Grant()))
 	return nil
 }
 
