@@ -26,23 +26,6 @@ const (
 	GoOn
 )
 
-// A SequenceStart decides with which sequence number a unit begins. If all units began with 0 and
-// had few IDs, most IDs would be multiples of a power of two, and sharding by ID modulo an even
-// number would leave shards empty.
-type SequenceStart int
-
-const (
-	// Even spreads IDs over any number of shards up to a quarter of 2^SequenceBits, and up to
-	// 1,024, at any rate of IDs: as evenly as a fair draw or better. A unit begins at a number that
-	// follows from a hash of its time and worker ID, so the IDs of many processes that issue a few
-	// each are spread, too. Such a unit gives up less than 3/8 of its IDs, and at most 1,534. Under
-	// continuous load a unit gives up none: it begins with 0 after a unit of the same lease that
-	// issued more than half of its numbers. With fewer than 8 sequence bits all units begin with 0.
-	Even SequenceStart = iota
-	// Zero: each unit begins with 0.
-	Zero
-)
-
 // A Config says how to make a Generator. The zero value of each field but Assigner is its default.
 type Config struct {
 	// Layout sets the widths of the fields and the unit of time. Zero is [bitsalloc.Default],
@@ -77,8 +60,6 @@ type Config struct {
 	// clock. The generator treats that like a clock that went back. Leases prefer other worker IDs
 	// for it.
 	OnClockBack ClockBackPolicy
-	// SequenceStart decides where the sequence of a unit begins; zero: Even.
-	SequenceStart SequenceStart
 
 	// Logger gets one record for each rare event and none for an ID; nil: slog.Default().
 	// slog.New(slog.DiscardHandler) silences it.
@@ -138,7 +119,6 @@ func (cfg Config) resolve() (*keeper.Keeper, error) {
 		Package:       "defaultgen",
 	})
 	c.Check(cfg.OnClockBack == Fail || cfg.OnClockBack == GoOn, "OnClockBack", cfg.OnClockBack, "Fail, GoOn")
-	c.Check(cfg.SequenceStart == Even || cfg.SequenceStart == Zero, "SequenceStart", cfg.SequenceStart, "Even, Zero")
 	if cfg.OnClockBack == GoOn {
 		k.MaxAhead = math.MaxInt64
 	}

@@ -50,10 +50,8 @@ func subject() gentest.Subject {
 	}
 }
 
-// config returns the Config for the suite or for a script, whose word sequence sets SequenceStart.
+// config returns the Config for the suite or for a script.
 func config(c gentest.Config) defaultgen.Config {
-	start := 0
-	c.Words.Set("sequence", &start)
 	return defaultgen.Config{
 		Layout:        c.Layout,
 		Epoch:         c.Epoch,
@@ -66,6 +64,5 @@ func config(c gentest.Config) defaultgen.Config {
 		Now:           c.Now,
 		Trace:         defaultgen.Trace(c.Trace),
 		OnClockBack:   defaultgen.ClockBackPolicy(c.Policy),
-		SequenceStart: defaultgen.SequenceStart(start),
 	}
 }

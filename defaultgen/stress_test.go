@@ -9,6 +9,7 @@ import (
 
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/generator"
 	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
@@ -18,14 +19,10 @@ func TestEveryIDIsIssuedExactlyOnce(t *testing.T) {
 	const all = 64_000
 	for _, goroutines := range []int{1, 2, 8, 64} {
 		for perUnit, batch := range map[int64]int{1000: 1, 5000: 100} { // readings of the clock: units with IDs left, and used up
-			cfg := complete(defaultgen.Config{Layout: bitsalloc.Snowflake(), SequenceStart: defaultgen.Zero})
+			cfg := complete(defaultgen.Config{Layout: bitsalloc.Snowflake()})
 			var reads atomic.Int64
 			cfg.Now = func() time.Time { return cfg.Epoch.Add(time.Duration(10+reads.Add(1)/perUnit) * time.Millisecond) }
-			for _, f := range takeAll(t, open(t, cfg), goroutines, all/goroutines, batch) {
-				if f.Sequence != 0 {
-					t.Errorf("the unit begins with %v", f)
-				}
-			}
+			takeAll(t, open(t, cfg), goroutines, all/goroutines, batch)
 		}
 	}
 }
@@ -34,7 +31,7 @@ func TestEveryIDIsIssuedExactlyOnce(t *testing.T) {
 func TestUnitsThatChangeUnderLoadIssueEachIDOnce(t *testing.T) {
 	for i, goroutines := range []int{2, 8, 64} {
 		g := open(t, defaultgen.Config{
-			Epoch: time.Now().Add(-time.Duration(i+1) * time.Hour).Truncate(time.Second), SequenceStart: defaultgen.SequenceStart(i % 2),
+			Epoch:  time.Now().Add(-time.Duration(i+1) * time.Hour).Truncate(time.Second),
 			Layout: bitsalloc.Layout{DeltaBits: 40, WorkerBits: 4, SequenceBits: 16, Unit: time.Millisecond},
 		})
 		takeAll(t, g, goroutines, 200_000/goroutines, 1+3*i)
@@ -68,9 +65,10 @@ func passes(err error) bool {
 	return errors.Is(err, defaultgen.ErrSequenceExhausted) || errors.Is(err, defaultgen.ErrClockBack)
 }
 
-// takeAll takes n IDs on each goroutine. The IDs of each unit have neither a gap nor a duplicate.
+// takeAll takes n IDs on each goroutine. The IDs of each unit have neither a gap nor a duplicate,
+// and begin with 0 or at the scattered number of 12 bits or more.
 // It returns the first of each.
-func takeAll(t *testing.T, g *defaultgen.Generator, goroutines, n, batch int) (firsts []bitsalloc.Fields) {
+func takeAll(t *testing.T, g *defaultgen.Generator, goroutines, n, batch int) {
 	t.Helper()
 	var ledger idset.Ledger
 	taken := make([][]int64, goroutines)
@@ -89,15 +87,15 @@ func takeAll(t *testing.T, g *defaultgen.Generator, goroutines, n, batch int) (f
 	})
 	all := slices.Concat(taken...)
 	slices.Sort(all)
+	delta := int64(0)
 	for i, id := range all {
-		f := parse(t, g, id)
 		if i > 0 && id == all[i-1]+1 {
 			continue
 		}
-		if len(firsts) > 0 && f.Delta == firsts[len(firsts)-1].Delta {
-			t.Fatalf("%v after %d", f, all[i-1])
+		f := parse(t, g, id)
+		if f.Delta == delta || f.Sequence != 0 && f.Sequence != generator.Scatter(id-f.Sequence, 12) {
+			t.Fatalf("%v after %d", f, all[max(i, 1)-1])
 		}
-		firsts = append(firsts, f)
+		delta = f.Delta
 	}
-	return firsts
 }

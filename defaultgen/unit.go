@@ -65,7 +65,7 @@ func (g *Generator) enter(u *unit, grant *keeper.State, delta int64) *unit {
 	next := &unit{delta: delta, base: g.keeper.FirstID(delta, grant.WorkerID), generation: grant.Generation, last: g.alloc.MaxSequence()}
 	//mutate:number half of a power of two is half of the number above it
 	busy := u.close()-u.start >= (next.last+1)/2 && u.generation == grant.Generation // closing ends the unit of another lease
-	if g.cfg.SequenceStart == Even && !busy {
+	if !busy {
 		next.start = generator.Scatter(next.base, g.alloc.Layout().SequenceBits)
 	}
 	next.next.Store(next.start)
