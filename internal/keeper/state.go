@@ -112,6 +112,7 @@ func (k *Keeper) lose(held *State, grant assigner.Grant, err error) {
 	if state == nil {
 		return
 	}
+	k.succeeded(false) // the store has answered: the next failure is of a claim
 	k.lastErr.Store(&err)
 	// If the limit was lowered, IDs above it may be prepared. Deltas waits for a pass that composes
 	// under the old limit. It may call the user's clock, so no lock is held.
@@ -120,7 +121,6 @@ func (k *Keeper) lose(held *State, grant assigner.Grant, err error) {
 			k.transition(state, state.ended())
 		}
 	}
-	k.report.failure, k.report.short = nil, false // the next failure is of a claim
 	k.Logger.Error("worker ID lost", workerOf(held.Grant), "error", err)
 	generator.Report(k.Logger, "LeaseLost", k.Trace.LeaseLost, assigner.LeaseInfo{Grant: held.Grant, Err: err})
 }
