@@ -118,7 +118,7 @@ func (o *operation) raiseRows() error {
 			}
 			next.Token, next.Identity = o.meta.Token, o.status.Identity
 			if row, err = swapRow(o.ctx, o.store, row, next, 0); err != nil {
-				return fmt.Errorf("row %d: %w", number, err)
+				return fmt.Errorf("stopped at row %d, where the next call goes on: %w", number, err)
 			}
 		}
 	}
