@@ -100,14 +100,9 @@ func (f *storeFlags) revoke(ctx context.Context, s *streams, seen *listing, id i
 }
 
 func (f *storeFlags) recover(ctx context.Context, s *streams, seen *listing, ahead time.Duration) error {
-	held := 0
-	for _, row := range seen.Workers {
-		if row.State == "held" {
-			held++
-		}
-	}
+	held := slices.DeleteFunc(slices.Clone(seen.Workers), func(w worker) bool { return w.State != "held" })
 	err := s.confirm("this raises the fences of all %d worker IDs of namespace %q by %v, even if they were raised before, "+
-		"and takes %d of the worker IDs from their holders", len(seen.Workers), seen.Namespace, ahead, held)
+		"and takes %d of the worker IDs from their holders", len(seen.Workers), seen.Namespace, ahead, len(held))
 	if err != nil {
 		return err
 	}
@@ -115,8 +110,12 @@ func (f *storeFlags) recover(ctx context.Context, s *streams, seen *listing, ahe
 		if err := leasestore.Recover(ctx, seen.store, leasestore.Recovery{Lead: ahead}); err != nil {
 			return err
 		}
-		fences := append(seen.Workers, worker{FenceTime: seen.Now})
-		until := slices.MaxFunc(fences, func(a, b worker) int { return a.FenceTime.Compare(b.FenceTime) }).FenceTime.Add(ahead)
+		raised, err := f.look(ctx, seen.store) // an earlier call may have raised some
+		if err != nil {
+			return err
+		}
+		fences := append(raised.Workers, worker{FenceTime: seen.Now.Add(ahead)})
+		until := slices.MaxFunc(fences, func(a, b worker) int { return a.FenceTime.Compare(b.FenceTime) }).FenceTime
 		most := until.Sub(seen.Now)
 		most += most / 10 // serve refuses a little below its bound
 		return write(s.out, "%d fences of namespace %q raised by %v\nnext: until %s, start uidring serve with --max-ahead %v or more: its IDs begin that far ahead of the clock; defaultgen has no IDs until then, unless OnClockBack is GoOn\n",
