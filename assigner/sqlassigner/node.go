@@ -28,7 +28,7 @@ import (
 // returns [assigner.ErrWorkersExhausted]. If the same database has a namespace of [LeaseStore] with
 // the same layout and datacenter ID, Assign returns [leasestore.ErrOverlap] from its
 // assigner.LeaseConfig.FirstWorkerID on. Assign logs a warning once when less than a tenth of the
-// worker IDs below is left.
+// worker IDs is left.
 //
 // The grant is [assigner.GuaranteeFresh] and not reusable. Renew reads the row and its token again
 // and returns [assigner.ErrWorkerRowLost] when either has vanished or changed. End leaves the rows.

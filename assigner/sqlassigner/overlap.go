@@ -82,8 +82,8 @@ func (s *store) highestNode(ctx context.Context, conn *session) (int64, error) {
 	return highest.V, err
 }
 
-// reserved describes the worker IDs of a namespace of WORKER_LEASE: first and all above it. The
-// zero value stands for no namespace.
+// reserved describes the worker IDs that WORKER_NODE must not give out: first and all above it,
+// which a namespace of WORKER_LEASE has or, if namespace is "", no worker field.
 type reserved struct {
 	namespace string
 	first     int64
@@ -103,7 +103,7 @@ func (s *store) reserved(ctx context.Context, conn *session, d assigner.Domain) 
 		"ORDER BY LOWEST LIMIT 1"), args...).Scan(&r.namespace, &r.first)
 	switch sentinel := s.dialect.diagnose(err).sentinel; {
 	case errors.Is(err, sql.ErrNoRows), sentinel == ErrTableMissing:
-		return reserved{}, nil
+		return reserved{first: d.MaxWorkerID() + 1}, nil
 	case sentinel == ErrAccessDenied:
 		return r, final("%w: cannot see whether a namespace of WORKER_LEASE has the same worker IDs: %w; the user needs SELECT on "+
 			"WORKER_LEASE_META (where there is no such table, create it with %s)", ErrAccessDenied, err, s.dialect.creation(schema.Leases))
@@ -120,16 +120,15 @@ func (r reserved) allows(id int64) error {
 		"from that namespace (assigner.Leased), or use another database with another DatacenterID", leasestore.ErrOverlap, id, r.namespace, r.first)
 }
 
-// warnNear logs once that less than a tenth of the worker IDs below a namespace remain above id.
+// warnNear logs once that less than a tenth of the worker IDs below first remain above id.
 func (s *store) warnNear(ctx context.Context, once *sync.Once, r reserved, id int64) {
 	left, all := r.first-1-id, r.first-1
-	if r.namespace == "" || 10*left >= all {
+	if 10*left >= all {
 		return
 	}
 	once.Do(func() {
-		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: WORKER_NODE has few worker IDs left below the first one of a "+
-			"namespace of WORKER_LEASE; move its services to leases before they are used up",
-			slog.Int64("left", left), slog.Int64("highest", id), slog.String("namespace", r.namespace), slog.Int64("first_worker_id", r.first))
+		s.cfg.Logger.LogAttrs(ctx, slog.LevelWarn, "sqlassigner: WORKER_NODE has few worker IDs left; move its services to leases "+
+			"before they are used up", slog.Int64("left", left), slog.Int64("highest", id), slog.String("namespace", r.namespace))
 	})
 }
 

@@ -20,12 +20,13 @@ import (
 type listing struct {
 	Store string `json:"store"`
 	space
-	Guarantee string    `json:"guarantee"`
-	Faults    []string  `json:"faults"`
-	Overlap   string    `json:"overlap,omitempty"` // why the store assigns no worker IDs of the namespace
-	Server    string    `json:"server"`
-	Now       time.Time `json:"now"`
-	Workers   []worker  `json:"workers"` // by worker ID
+	Guarantee  string    `json:"guarantee"`
+	Faults     []string  `json:"faults"`
+	Recovering bool      `json:"recovering,omitempty"` // a recovery is not finished: no worker ID is assigned
+	Overlap    string    `json:"overlap,omitempty"`    // why the store assigns no worker IDs of the namespace
+	Server     string    `json:"server"`
+	Now        time.Time `json:"now"`
+	Workers    []worker  `json:"workers"` // by worker ID
 
 	store *storeurl.Store
 	alloc *bitsalloc.Allocator
@@ -84,6 +85,7 @@ func (f *storeFlags) look(ctx context.Context, st *storeurl.Store) (*listing, er
 	if err != nil {
 		return nil, err
 	}
+	l.Recovering = meta.Recovering()
 	if l.space, l.alloc, err = newSpace(f.namespace, meta); err != nil {
 		return nil, err
 	}
@@ -152,6 +154,9 @@ func (l *listing) print(w io.Writer) {
 	fmt.Fprintf(w, "GUARANTEE\t%s\n", l.Guarantee)
 	for _, fault := range l.Faults {
 		fmt.Fprintf(w, "FAULT\t%s\n", fault)
+	}
+	if l.Recovering {
+		fmt.Fprintln(w, "RECOVERY\tnot finished: no process gets a worker ID until uidring workers recover has run to its end")
 	}
 	if l.Overlap != "" {
 		fmt.Fprintf(w, "OVERLAP\t%s\n", printable(l.Overlap))
