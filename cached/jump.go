@@ -17,17 +17,16 @@ func (g *Generator) now() time.Time { return g.keeper.Latest().Clock.Now() }
 // block would be too far behind, too.
 func (g *Generator) freshen() {
 	now, behind := g.now(), g.cfg.MaxStaleness-g.cfg.MaxStaleness/4
-	oldest := min(g.alloc.Delta(now.Add(-behind))+1, g.alloc.MaxDelta())
-	if behind < 0 || oldest < 1 { //mutate:number,operator no block is older than delta 1
+	if behind < 0 { //mutate:number,operator it is more than a unit otherwise
 		return
 	}
-	stale := g.keeper.FirstID(oldest, g.keeper.Latest().WorkerID) - 1
+	stale := g.alloc.MaxAt(now.Add(-behind))
 	//mutate:operator on equality the word keeps its value, and lanes load it from memory again
 	if stale > g.cut.Load() { // cut only grows: after Invalidate it is above stale
 		g.cut.Store(stale)
 	}
-	if g.ring.Retire(stale) > 0 || g.lastSecond < oldest { //mutate:number,operator the jump comes at the next check
-		g.lastSecond, g.paused = max(g.lastSecond, g.alloc.Delta(now)), true
+	if g.ring.Retire(stale) > 0 || g.lastSecond <= g.deltaOf(stale) { //mutate:number the jump comes at the next check
+		g.lastSecond, g.paused = max(g.lastSecond, min(g.alloc.Delta(now), g.alloc.MaxDelta())), true
 	}
 }
 
