@@ -27,8 +27,8 @@ func (k *Keeper) Window() (left, lasts time.Duration) {
 	}
 	lasts = limit.Sub(k.Alloc.Time(min(position, k.Alloc.Delta(state.Clock.Now()))))
 	//mutate:operator,number at a pace of 0 callers never reach it
-	if pace := state.pace(position) * k.Alloc.Layout().Unit.Seconds(); pace > 0 {
-		lasts = time.Duration(min(float64(lasts), float64(left)/pace))
+	if pace := state.pace(position) * k.Alloc.Layout().Unit.Seconds(); pace > 0 && float64(left)/pace < float64(lasts) {
+		lasts = time.Duration(float64(left) / pace)
 	}
 	return left, lasts
 }
