@@ -2,6 +2,7 @@ package defaultgen_test
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -24,6 +25,14 @@ func TestEveryIDIsIssuedExactlyOnce(t *testing.T) {
 			cfg.Now = func() time.Time { return cfg.Epoch.Add(time.Duration(10+reads.Add(1)/perUnit) * time.Millisecond) }
 			takeAll(t, open(t, cfg), goroutines, all/goroutines, batch)
 		}
+	}
+}
+
+// Callers that take a long unit at once do not move its counter beyond the largest number.
+func TestOneTakeIsBounded(t *testing.T) {
+	g, _ := onFakeClock(t, defaultgen.Config{Layout: bitsalloc.Layout{DeltaBits: 10, WorkerBits: 3, SequenceBits: 50, Unit: time.Second}})
+	if _, got, err := g.Reserve(math.MaxInt); int64(got) > 1<<40 || err != nil {
+		t.Errorf("Reserve gives %d IDs, %v", got, err)
 	}
 }
 

@@ -35,10 +35,11 @@ func (u *unit) takeOne() (id int64, ok bool) {
 	return u.base + x, x <= u.last
 }
 
-// take returns up to n consecutive IDs, or none when the unit is closed or used up.
+// take returns up to n consecutive IDs, or none when the unit is closed or used up. An add is
+// bounded: next cannot overflow unless millions of goroutines are within one at once.
 func (u *unit) take(n int) (first int64, got int) {
 	//mutate:number an add beyond last finds no ID
-	return u.add(min(int64(n), max(u.last-u.next.Load()+1, 0)))
+	return u.add(min(int64(n), 1<<40, max(u.last-u.next.Load()+1, 0)))
 }
 
 // add is the rest of take. Other callers may have used up the unit since take has looked.
