@@ -206,10 +206,13 @@ func invalid(field, given, allowed string) error {
 }
 
 func checkKind(kind string) error {
-	if !kinds.MatchString(kind) {
-		return invalid("kind", strconv.Quote(excerpt(kind)), kindSyntax)
+	switch {
+	case kinds.MatchString(kind):
+		return nil
+	case len(kind) >= 32: // it may be a key, in the wrong place
+		return invalid("kind", fmt.Sprintf("of %d characters", len(kind)), kindSyntax)
 	}
-	return nil
+	return invalid("kind", strconv.Quote(kind), kindSyntax)
 }
 
 // parseKey splits a key into its number and its 16 bytes. Its errors describe the text, and do not
