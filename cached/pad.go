@@ -42,6 +42,7 @@ func (g *Generator) padLoop() {
 		case <-wake:
 		case <-retry:
 		case <-changed:
+			g.filled.Wake() // callers that wait may have another reason to wait now
 		case <-schedule:
 		case <-stale:
 		}
