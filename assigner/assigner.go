@@ -87,10 +87,11 @@ type Lease interface {
 	// After any other error the lease stands as it was, and Renew returns the unchanged grant.
 	Renew(ctx context.Context, u Use) (Grant, error)
 	// End ends the lease. With e.Released it gives the worker ID back: the next holder may use all
-	// deltas above e.Used. Otherwise the worker ID stays with the lease until the lease expires,
-	// and End neither blocks nor accesses the store. The holder has stopped issuing IDs before, and
-	// issues none afterwards, also when End returns an error: the store may carry out the change
-	// later. Renew returns ErrWorkerRowLost from then on. A second End does nothing.
+	// deltas above e.Used. The holder has stopped issuing IDs before, and issues none afterwards,
+	// also when End returns an error: the store may carry out the change later. Otherwise the
+	// worker ID stays with the lease until the lease expires, and End neither blocks nor accesses
+	// the store. After a loss the holder may go on as Renew allows, also after End. Renew returns
+	// ErrWorkerRowLost from then on. A second End does nothing.
 	End(ctx context.Context, e Ending) error
 }
 
