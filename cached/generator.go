@@ -135,8 +135,7 @@ func (g *Generator) deltas() (used, position int64) {
 // If deltas were skipped in between it is too high, but not above the clock or the first delta of
 // the grant. The caller holds running.
 func (g *Generator) begun() int64 {
-	blocks := g.ring.Slots() - g.ring.Free()
-	return g.lastSecond - int64(blocks) + 1
+	return g.lastSecond + 1 - int64(g.ring.Slots()-g.ring.Free())
 }
 
 // oldest returns the delta that begins after cut: neither the ring nor a lane has an older ID that

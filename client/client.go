@@ -150,9 +150,8 @@ func (c *Client) Close() error {
 // dropOld drops the blocks that have become too old.
 func (c *Client) dropOld() {
 	for len(c.blocks) > 0 && time.Since(c.blocks[0].asked) > c.blocks[0].maxAge {
-		old := c.blocks[0]
+		c.lose(int(c.blocks[0].last-c.blocks[0].first) + 1)
 		c.blocks = c.blocks[1:]
-		c.lose(int(old.last-old.first) + 1)
 	}
 }
 

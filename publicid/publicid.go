@@ -189,16 +189,11 @@ func (m *Masker) Parse(text string) (uidring.ID, error) {
 }
 
 func (m *Masker) invalid(kind error, text, fault string) error {
-	return &uidring.InvalidError{Form: m.kind, Given: excerpt(text), Fault: fault, Allowed: m.allowed, Kind: kind}
-}
-
-// excerpt bounds the input that an error keeps and prints.
-func excerpt(text string) string {
-	const most = 64
+	const most = 64 // bounds the input that an error keeps and prints
 	if len(text) > most {
-		return strings.ToValidUTF8(text[:most], "") + "…"
+		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
-	return text
+	return &uidring.InvalidError{Form: m.kind, Given: text, Fault: fault, Allowed: m.allowed, Kind: kind}
 }
 
 func invalid(field, given, allowed string) error {

@@ -141,13 +141,9 @@ func (n *Numbers) generator() (*Generator, string, error) {
 	if n.current != nil && n.date == date {
 		return n.current, date, nil
 	}
-	cfg := n.cfg.Counter
-	if date != "" {
-		cfg.Name += "-" + date
-	}
-	level := slog.LevelWarn
+	cfg, level := n.cfg.Counter, slog.LevelWarn
 	if date != "" { // each period has a new counter
-		level = slog.LevelInfo
+		cfg.Name, level = cfg.Name+"-"+date, slog.LevelInfo
 	}
 	next := start(cfg, level)
 	if former := n.current; former != nil {
