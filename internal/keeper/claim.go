@@ -75,5 +75,6 @@ func (k *Keeper) admit(g assigner.Grant) (*Registration, assigner.Grant, error) 
 	if domain.ReuseError != nil && g.Reusable && !g.Fenced() {
 		return nil, g, fmt.Errorf("worker ID %d (%v): %w", g.WorkerID, g.Guarantee, domain.ReuseError)
 	}
+	g.First = max(g.First, 0) // no delta is lower
 	return Register(domain, g)
 }
