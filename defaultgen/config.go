@@ -62,7 +62,7 @@ type Config struct {
 	OnClockBack ClockBackPolicy
 
 	// Logger gets one record for each rare event and none for an ID; nil: slog.Default().
-	// slog.New(slog.DiscardHandler) silences it.
+	// slog.New(slog.DiscardHandler) silences it. A handler must not wait for IDs of this generator.
 	Logger *slog.Logger
 	// Trace holds funcs that are called for rare events.
 	Trace Trace

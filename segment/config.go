@@ -65,7 +65,8 @@ type Config struct {
 	StartTimeout time.Duration
 
 	// Logger gets a record when a source stops answering, and when it answers again; nil:
-	// slog.Default(). slog.New(slog.DiscardHandler) silences it.
+	// slog.Default(). slog.New(slog.DiscardHandler) silences it. A handler must not wait for IDs of
+	// this generator.
 	Logger *slog.Logger
 	// Trace holds funcs that are called for rare events.
 	Trace Trace
