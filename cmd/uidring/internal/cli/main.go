@@ -62,7 +62,7 @@ func (s *streams) complain(err error) {
 			lines = append(lines, line)
 		}
 	}
-	fmt.Fprintln(s.err, "uidring: "+settingNames.Replace(strings.Join(lines, "; ")))
+	fmt.Fprintln(s.err, "uidring: "+strings.TrimPrefix(settingNames.Replace(strings.Join(lines, "; ")), "uidring: "))
 }
 
 // errUnconfirmed: the flag yes is missing.

@@ -21,7 +21,7 @@ var settingsOfAll = []string{"store", "namespace", "layout", "epoch"}
 // settingNames has the names of settings for the fields that errors and log records of the library
 // name.
 var settingNames = strings.NewReplacer("LeaseConfig.FirstWorkerID", "first-worker-id", "FirstWorkerID", "first-worker-id", "DatacenterID", "datacenter",
-	"AllowUndurable", "allow-undurable", "MaxAhead", "max-ahead", "Layout ", "layout ", "Layout,", "layout,", "Epoch", "epoch")
+	"AllowUndurable", "allow-undurable", "MaxAhead", "max-ahead", "Layout ", "layout ", "Layout,", "layout,", "Epoch", "epoch", "more DeltaBits", "more delta bits")
 
 // variable returns the environment variable of a flag: UIDRING_TLS_CERT for tls-cert.
 func variable(flag string) string {
