@@ -55,12 +55,8 @@ func (l *leases) LoadMeta(ctx context.Context) (m leasestore.Meta, err error) {
 			return err
 		}
 		row, ok := rows[l.namespace]
-		switch {
-		case !ok:
+		if !ok {
 			return nil
-		case row.schema != leaseSchema:
-			return final("%w: %s has SCHEMA_VERSION %d, here %d; use a release of this library that knows it",
-				assigner.ErrLayoutMismatch, l.meta(), row.schema, leaseSchema)
 		}
 		m = row.meta()
 		return l.allowed(ctx, conn, rows, m)
@@ -71,7 +67,8 @@ func (l *leases) LoadMeta(ctx context.Context) (m leasestore.Meta, err error) {
 	return m, err
 }
 
-// metas returns rows of WORKER_LEASE_META by namespace.
+// metas returns rows of WORKER_LEASE_META by namespace, or an error for one with another schema
+// version.
 func (l *leases) metas(ctx context.Context, conn *session, where string, args ...any) (map[string]*metaRow, error) {
 	rows := make(map[string]*metaRow)
 	query := l.store.sql("SELECT NAMESPACE, " + strings.Join(metaColumns(), ", ") + " FROM WORKER_LEASE_META" + where + everyRow)
@@ -79,7 +76,10 @@ func (l *leases) metas(ctx context.Context, conn *session, where string, args ..
 		var name string
 		row := new(metaRow)
 		err := result.Scan(append([]any{&name}, row.fields()...)...)
-		rows[name] = row
+		if rows[name] = row; err == nil && row.schema != leaseSchema {
+			err = final("%w: row %q of WORKER_LEASE_META has SCHEMA_VERSION %d, here %d; use a release of this library that knows it",
+				assigner.ErrLayoutMismatch, name, row.schema, leaseSchema)
+		}
 		return err
 	})
 }
@@ -109,15 +109,12 @@ func (l *leases) allowed(ctx context.Context, conn *session, rows map[string]*me
 	return err
 }
 
-// Namespaces skips rows with another schema version.
 func (l *leases) Namespaces(ctx context.Context) (map[string]leasestore.Meta, error) {
 	return ask(ctx, l.store, "list WORKER_LEASE_META", func(ctx context.Context, conn *session) (map[string]leasestore.Meta, error) {
 		rows, err := l.metas(ctx, conn, "")
 		all := make(map[string]leasestore.Meta, len(rows))
 		for name, row := range rows {
-			if row.schema == leaseSchema {
-				all[name] = row.meta()
-			}
+			all[name] = row.meta()
 		}
 		return all, err
 	})
