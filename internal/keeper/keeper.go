@@ -189,7 +189,6 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 func (k *Keeper) renew(ctx context.Context, held *State) error {
 	ctx, cancel := context.WithTimeout(ctx, min(k.AssignTimeout, renewTimeout))
 	defer cancel()
-	//mutate:swap the next renewal reports a unit that Oldest has entered
 	oldest := k.hooks.Oldest()
 	used, position := k.hooks.Deltas()
 	used = min(used, position, k.highest)
