@@ -42,13 +42,16 @@ func compareCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error 
 	}
 }
 
+// crowd is more goroutines than most machines have CPUs.
+const crowd = 8
+
 // run measures all contestants, some of them also on many goroutines, and then the costs.
 func (c *comparison) run(ctx context.Context, command string) (err error) {
 	if c.rounds < 1 || c.lap <= 0 {
 		return fmt.Errorf("-rounds %d, -lap %v; allowed: at least 1, above 0", c.rounds, c.lap)
 	}
 	c.Facts = report.NewFacts(command)
-	c.results = events(contestants.All(), runtime.GOMAXPROCS(0), []int{8, 64, 1024})
+	c.results = events(contestants.All(), runtime.GOMAXPROCS(0), []int{crowd, 64, 1024})
 	if err := hold(ctx, c.results, c.rounds, c.lap); err != nil {
 		return err
 	}
@@ -309,14 +312,20 @@ func (c *comparison) crowds() *report.Table {
 
 // short is the table of README.md.
 func (c *comparison) short() *report.Table {
-	t := report.NewTable("time per ID, ratio to an atomic add", "1 goroutine", report.Goroutines(c.GOMAXPROCS))
-	t.Left = 3
+	t := report.NewTable("time per ID, ratio to an atomic add")
+	counts := []int{1, c.GOMAXPROCS, crowd}
+	slices.Sort(counts)
+	counts = slices.Compact(counts)
+	for _, n := range counts {
+		t.Head = append(t.Head, report.Goroutines(n))
+	}
+	t.Left = len(t.Head)
 	for _, row := range [][2]string{
 		{contestants.AtomicAdd, contestants.AtomicAdd}, {contestants.MutexCounter, contestants.MutexCounter},
 		{contestants.Next, "`Next`"}, {contestants.LaneNext, "`Lane.Next`"},
 	} {
 		cells := []string{row[1]}
-		for _, n := range []int{1, c.GOMAXPROCS} {
+		for _, n := range counts {
 			e := c.find(row[0], n)
 			text := report.Ns(e.ns())
 			if e.Name != contestants.AtomicAdd {
