@@ -95,7 +95,7 @@ func TestUnusableHandleIsAnErrorOfAssign(t *testing.T) {
 			stores.WantError(t, err, tt.sentinel, tt.want)
 		}
 	}
-	stores.Fail(t, sqlassigner.LeaseStore(noServer, "a b", storetest.Undurable),
+	stores.Fail(t, sqlassigner.LeaseStore(sqlassigner.Wrap(sql.OpenDB(nil), sqlassigner.MySQL), "a b", storetest.Undurable),
 		"set assigner.LeaseConfig.AllowUndurable", "allowed: 1 to 64")
 }
 

@@ -1,8 +1,14 @@
-package sqlassigner_test
+package sqlassigner
 
 import (
+	"context"
 	"database/sql"
+	"database/sql/driver"
+	"errors"
 	"fmt"
+	"io"
+	"net"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,17 +17,19 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"github.com/uidring/uidring/assigner/assignertest"
-	"github.com/uidring/uidring/assigner/sqlassigner"
+	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// TestScripts runs the script in testdata. Below a command it has fields of a Config, or errors.
+// TestScripts runs the scripts in testdata. Below a command they have fields of a Config or errors.
 //
 //	open mysql://db/ids  prints user, password, address, database and the name for TLS
 //	params ?timeout=1s   adds this to texts of three forms, and prints their parameters, once if equal
 //	config               opens no Config, and a Config without a database
 //	sticky "orders"      calls Assign with this key, quoted as in Go, which must be an error
+//	mysql 1213 refused   prints how the dialect judges these errors, see errorOf, once if they are alike,
+//	                     and the error of a call, with … for the cause
 func TestScripts(t *testing.T) {
 	scripts.Run(t, func(t *testing.T, paragraph string) string {
 		var s testkit.Script
@@ -37,26 +45,94 @@ func TestScripts(t *testing.T) {
 				s.Print("  %s", strings.Join(slices.Compact(answers), "\n  "))
 			case "config":
 				for _, cfg := range []*mysql.Config{nil, mysql.NewConfig()} {
-					_, err := sqlassigner.OpenMySQLConfig(cfg)
+					_, err := OpenMySQLConfig(cfg)
 					s.Print("  %v", err)
 				}
 			case "sticky":
 				key, err := strconv.Unquote(strings.Join(words[1:], " "))
 				testkit.Must(t, err)
-				_, err = sqlassigner.Sticky(noServer, key, sqlassigner.Config{}).Assign(t.Context(), assignertest.Domain())
+				_, err = Sticky(Wrap(sql.OpenDB(nil), MySQL), key, Config{}).Assign(t.Context(), assignertest.Domain())
 				s.Print("  %v", err)
+			default:
+				s.Print("  %s", judged(t, words[0], words[1:]))
 			}
 		})
 	})
 }
 
-// noServer is a handle that no call may use.
-var noServer = sqlassigner.Wrap(sql.OpenDB(nil), sqlassigner.MySQL)
+// judged returns how a dialect judges errors, with one line for neighbors that are alike.
+func judged(t *testing.T, dialect string, words []string) string {
+	d, err := dialectOf(dialect, nil)
+	testkit.Must(t, err)
+	if got := d.diagnose(nil); got != (diagnosis{}) {
+		t.Errorf("no error is diagnosed as %+v", got)
+	}
+	var lines []string
+	for _, word := range words {
+		err := errorOf(dialect, word)
+		for _, err := range []error{err, fmt.Errorf("wrapped: %w", err)} {
+			got, explained := d.diagnose(err), (&store{dialect: d}).explain(t.Context(), "look", 1, err)
+			lines = append(lines, fmt.Sprintf("passes %t, undone %t, unseen %t: %s", got.passes, got.undone, unseen(err), strings.Replace(explained.Error(), err.Error(), "…", 1)))
+			if got.passes && !storecall.Passes(explained) {
+				t.Errorf("a start does not wait: %v", explained)
+			}
+		}
+	}
+	return strings.Join(slices.Compact(lines), "\n  ")
+}
+
+type stateError string
+
+func (e stateError) Error() string    { return "SQLSTATE " + string(e) }
+func (e stateError) SQLState() string { return string(e) }
+
+type codeError int
+
+func (e codeError) Error() string { return fmt.Sprint("code ", int(e)) }
+func (e codeError) Code() int     { return int(e) }
+
+// A networkError looks like an error of a network, as errors of ncruces/go-sqlite3 do.
+type networkError struct{ error }
+
+func (networkError) Timeout() bool   { return false }
+func (networkError) Temporary() bool { return true }
+
+type closedError bool
+
+func (closedError) Error() string       { return "conn closed" }
+func (e closedError) SafeToRetry() bool { return bool(e) }
+
+// errorOf returns the error of a number or SQLSTATE, one of these, or one of a text with _ for
+// spaces, which may begin with net: for an error of a network.
+func errorOf(dialect, word string) error {
+	named := map[string]error{
+		"ErrBadConn": driver.ErrBadConn, "ErrInvalidConn": mysql.ErrInvalidConn, "EOF": io.EOF, "ErrUnexpectedEOF": io.ErrUnexpectedEOF,
+		"refused": &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", errors.New("refused"))},
+		"late":    context.DeadlineExceeded, "Canceled": context.Canceled, "closed": closedError(false), "closed-before": closedError(true),
+		"read-only": errReadOnly, "final": final("%w", errPasses), "file": fmt.Errorf("%w: %w", errFile, stateError("42501")),
+		"unknown-variable": &mysql.MySQLError{Number: 1105, Message: "Unknown system variable 'sync_binlog'"},
+	}
+	n, err := strconv.Atoi(word)
+	text, network := strings.CutPrefix(strings.ReplaceAll(word, "_", " "), "net:")
+	switch {
+	case named[word] != nil:
+		return named[word]
+	case dialect == "pgx":
+		return stateError(word)
+	case network:
+		return networkError{errors.New(text)}
+	case err != nil:
+		return errors.New(text)
+	case dialect == "mysql":
+		return &mysql.MySQLError{Number: uint16(n), Message: "message"}
+	}
+	return codeError(n)
+}
 
 // opened returns fields of the Config of a text, or its error, which must not show the password.
 func opened(t *testing.T, text string, fields func(*mysql.Config) string) string {
-	cfg, err := sqlassigner.ParseMySQL(text)
-	db, errOpen := sqlassigner.OpenMySQL(text)
+	cfg, err := ParseMySQL(text)
+	db, errOpen := OpenMySQL(text)
 	if fmt.Sprint(err) != fmt.Sprint(errOpen) || strings.Contains(fmt.Sprint(err), "hunter2") {
 		t.Errorf("%s: ParseMySQL returns %v, OpenMySQL %v", text, err, errOpen)
 	}

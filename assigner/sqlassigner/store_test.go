@@ -6,18 +6,13 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/go-sql-driver/mysql"
-
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
@@ -174,115 +169,6 @@ func TestPoolWithoutAFreeConnectionIsNamed(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-type stateError string
-
-func (e stateError) Error() string    { return "ERROR (SQLSTATE " + string(e) + ")" }
-func (e stateError) SQLState() string { return string(e) }
-
-type codeError int
-
-func (e codeError) Error() string { return fmt.Sprintf("SQLite error (%d)", int(e)) }
-func (e codeError) Code() int     { return int(e) }
-
-// A networkError looks like an error of a network, as errors of ncruces/go-sqlite3 do.
-type networkError string
-
-func (e networkError) Error() string { return string(e) }
-func (networkError) Timeout() bool   { return false }
-func (networkError) Temporary() bool { return true }
-
-type closedError bool
-
-func (e closedError) Error() string     { return "conn closed" }
-func (e closedError) SafeToRetry() bool { return bool(e) }
-
-func number(n uint16) error { return &mysql.MySQLError{Number: n, Message: "message"} }
-
-func TestDiagnosis(t *testing.T) {
-	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", errors.New("refused"))}
-	for _, tt := range []struct {
-		dialect  string
-		errs     []error
-		sentinel error
-		passes   bool
-		undone   bool // the statement surely had no effect: it may be sent again
-	}{
-		{"mysql", []error{number(1213), number(1205), number(1020), number(1114), number(3101), number(3796)}, nil, true, true},
-		{"mysql", []error{number(1665)}, nil, false, true},
-		{"mysql", []error{number(1062)}, nil, true, false},
-		{"mysql", []error{number(1193), &mysql.MySQLError{Number: 1105, Message: "Unknown system variable 'sync_binlog'"}},
-			leasestore.ErrNotDurable, false, false},
-		{"mysql", []error{number(1290), number(1792), number(1836), number(1099), errReadOnly}, leasestore.ErrNotDurable, true, true},
-		{"mysql", []error{driver.ErrBadConn}, ErrUnreachable, true, true},
-		{"mysql", []error{number(1040), number(1047), number(1053), number(1927), number(3100), number(1317), number(1226), number(1969), number(3024), number(9001), number(9005), mysql.ErrInvalidConn, io.EOF, io.ErrUnexpectedEOF, refused,
-			errors.New("bad connection")},
-			ErrUnreachable, true, false},
-		{"mysql", []error{number(1044), number(1045), number(1142), number(1143), number(1698), number(3159), number(1862)}, ErrAccessDenied, false, false},
-		{"mysql", []error{number(1049), number(1146)}, ErrTableMissing, false, false},
-		{"mysql", []error{number(1064), number(1176), number(1406), context.DeadlineExceeded, context.Canceled,
-			errors.New("x"), final("%w", errPasses), closedError(false)}, nil, false, false},
-
-		{"pgx", []error{stateError("40001"), stateError("40P01"), stateError("55P03"), stateError("42P07"), stateError("42710"),
-			stateError("53000"), stateError("53100"), stateError("53200"), stateError("58030"), fmt.Errorf("%w: %w", errFile, stateError("42501"))}, nil, true, true},
-		{"pgx", []error{stateError("23505")}, nil, true, false},
-		{"pgx", []error{stateError("25006"), errReadOnly}, leasestore.ErrNotDurable, true, true},
-		{"pgx", []error{stateError("08000"), stateError("08006"), stateError("57P01"), stateError("57P02"), stateError("57P03"),
-			stateError("53300"), stateError("57014"), stateError("25P04"), refused, io.ErrUnexpectedEOF, driver.ErrBadConn, closedError(true)}, ErrUnreachable, true, false},
-		{"pgx", []error{stateError("28P01"), stateError("28000"), stateError("42501")}, ErrAccessDenied, false, false},
-		{"pgx", []error{stateError("3D000"), stateError("42P01")}, ErrTableMissing, false, false},
-		{"pgx", []error{stateError("40003"), stateError("42601"), stateError("42P10"), stateError("22001"), stateError(""),
-			context.DeadlineExceeded}, nil, false, false},
-
-		{"sqlite", []error{codeError(1032)}, leasestore.ErrDamaged, false, false},
-		{"sqlite", []error{codeError(5), codeError(6), codeError(5 | 2<<8), codeError(6 | 1<<8), errors.New("database is locked"),
-			errors.New("database table is locked: WORKER_NODE"), networkError("sqlite3: database is locked")}, nil, true, true},
-		{"sqlite", []error{errors.New("UNIQUE constraint failed: WORKER_NODE_PIN.ID"), codeError(13), errors.New("database or disk is full (13)")}, nil, true, false},
-		{"sqlite", []error{codeError(8), codeError(3), codeError(23), errors.New("attempt to write a readonly database")},
-			ErrAccessDenied, false, false},
-		{"sqlite", []error{codeError(14), errors.New("unable to open database file: no such file")}, ErrUnreachable, false, false},
-		{"sqlite", []error{errors.New("no such table: WORKER_NODE")}, ErrTableMissing, false, false},
-		{"sqlite", []error{codeError(1), codeError(9), codeError(10), driver.ErrBadConn, context.DeadlineExceeded, errors.New("x"),
-			networkError("sqlite3: SQL logic error: no such column: OWNER")}, nil, false, false},
-	} {
-		d, err := dialectOf(tt.dialect, nil)
-		testkit.Must(t, err)
-		for _, err := range tt.errs {
-			for _, err := range []error{err, fmt.Errorf("wrapped: %w", err)} {
-				if got := d.diagnose(err); got.sentinel != tt.sentinel || got.passes != tt.passes || got.undone != tt.undone ||
-					tt.passes && !storecall.Passes((&store{dialect: d}).explain(t.Context(), "look", 1, err)) {
-					t.Errorf("%s: %v: %+v; want sentinel %v, passes %v for a start, too, undone %v", tt.dialect, err, got, tt.sentinel, tt.passes, tt.undone)
-				}
-			}
-		}
-		if got := d.diagnose(nil); got != (diagnosis{}) {
-			t.Errorf("%s: no error is diagnosed as %+v", tt.dialect, got)
-		}
-	}
-}
-
-// An expired password is no reason to do without a protection.
-func TestOnlyAMissingRightOrTableIsUnseen(t *testing.T) {
-	for code, want := range map[uint16]bool{1142: true, 1146: true, 1820: false, 1045: false, 1040: false} {
-		if got := unseen(number(code)); got != want {
-			t.Errorf("error %d: unseen is %t", code, got)
-		}
-	}
-}
-
-func TestErrorsOfAServerNameTheirRemedy(t *testing.T) {
-	const silent = "its disk may be full, it may be frozen, or the network may drop packets"
-	for _, tt := range []struct {
-		driver string
-		err    error
-		want   string
-	}{{"mysql", number(1040), "raise its max_connections"}, {"pgx", stateError("53300"), "raise its max_connections"}, {"mysql", context.DeadlineExceeded, silent}} {
-		d, _ := dialectOf(tt.driver, nil)
-		if err := (&store{dialect: d}).explain(t.Context(), "look", 1, tt.err); !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: %v, want %q", tt.driver, err, tt.want)
-		}
-	}
 }
 
 // 284 is 28 bits, as in the default layout, if a byte is taken of it.
