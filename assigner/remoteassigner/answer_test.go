@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,6 +17,7 @@ import (
 	"testing/iotest"
 	"testing/synctest"
 	"time"
+	"unicode"
 
 	"github.com/uidring/uidring/assigner/fileassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
@@ -42,62 +45,6 @@ type fake struct {
 }
 
 func (f fake) List(context.Context) ([]leasestore.Row, error) { return f.list() }
-
-// An answer that is not the server's is an error of every method: a missing result is not false,
-// not an empty row and not an empty list.
-func TestLeaseStoreRefusesAnswersOfOthers(t *testing.T) {
-	for name, tt := range map[string]struct {
-		status      int
-		header      [2]string
-		body        string
-		unreachable bool
-		want        string
-	}{
-		"a page of a proxy":       {200, [2]string{}, "<html>Please log in</html>", false, "check the URL and proxies"},
-		"no result":               {200, [2]string{}, `{"result":null}`, false, "neither a result nor an error"},
-		"a second answer":         {200, [2]string{}, `{"result":null}{}`, false, "after top-level value"},
-		"too long":                {200, [2]string{}, `{"result":null` + strings.Repeat(" ", 1<<20) + "}", true, "more than 1048576 bytes"},
-		"half an answer":          {200, [2]string{}, `{"result":{"version":1`, false, "check the URL and proxies"},
-		"fewer bytes than said":   {200, [2]string{"Content-Length", "1000"}, `{"result":true}`, true, "cut off"},
-		"a redirect":              {307, [2]string{"Location", "http://127.0.0.1:1/"}, "", false, "redirects are not followed"},
-		"no token":                {401, [2]string{}, `{"detail":"Send a token."}`, false, `"Send a token."; the server`},
-		"no permission":           {403, [2]string{}, "", false, "lease-tokens"},
-		"no such namespace":       {404, [2]string{}, "", false, "--leases"},
-		"an error of the store":   {502, [2]string{}, `{"result":true,"error":{"text":"the disk is full"}}`, false, "the disk is full"},
-		"a proxy without servers": {502, [2]string{}, "<html>Bad gateway</html>", true, "502"},
-		"a result with 502":       {502, [2]string{}, `{"result":true}`, true, "502"},
-		"a server that starts":    {503, [2]string{}, `{"detail":"Starting."}`, true, "Starting"},
-		"a panic":                 {500, [2]string{}, "", true, "500"},
-		"a server behind a CDN":   {521, [2]string{}, "", true, "521"},
-		"a request that was slow": {408, [2]string{}, "", true, "408"},
-		"a request of early data": {425, [2]string{}, "", true, "425"},
-	} {
-		s := remote(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			var q struct{ Nonce string }
-			_ = json.NewDecoder(r.Body).Decode(&q)
-			_, _ = io.Copy(io.Discard, r.Body)
-			if tt.header[0] != "" {
-				w.Header().Set(tt.header[0], tt.header[1])
-			}
-			w.WriteHeader(tt.status)
-			_, _ = io.WriteString(w, strings.Replace(tt.body, "{", `{"nonce":"`+q.Nonce+`",`, 1))
-		}))
-		errs := []error{nil}
-		if tt.status == http.StatusBadGateway && !tt.unreachable { // reads return the result beside the error
-			var ok bool
-			if ok, errs[0] = s.Swap(t.Context(), leasestore.Row{}, leasestore.Row{}, 0); ok {
-				t.Errorf("%s: Swap is true", name)
-			}
-		} else {
-			errs = stores.EveryCall(t.Context(), t, s, time.Minute)
-		}
-		for i, err := range errs {
-			if err == nil || !strings.Contains(err.Error(), tt.want) || errors.Is(err, remoteassigner.ErrUnreachable) != tt.unreachable {
-				t.Errorf("%s, call %d: %v; want %q, ErrUnreachable: %v", name, i, err, tt.want, tt.unreachable)
-			}
-		}
-	}
-}
 
 func TestLeaseStoreRefusesArgumentsThatDoNotFit(t *testing.T) {
 	for _, tt := range []struct {
@@ -207,16 +154,22 @@ func TestNewHandlerOffersAStoreWithOneNamespace(t *testing.T) {
 	}
 }
 
-// TestScripts runs testdata/requests.txt. A line behind > has the method, the path, the type and
-// the body of a request to a handler, and below it the script has the status of the answer. In a
-// request, … stands for a megabyte of spaces, the type - for none, and the body late for an error
-// of the read.
+// TestScripts runs the scripts in testdata. In requests.txt a line behind > has the method, the
+// path, the type and the body of a request to a handler, and below it the script has the status of
+// the answer. The type - stands for none, and the body late for an error of the read. In
+// answers.txt a line has the status, a header and the body of an answer to each method, and below
+// it the script has their errors, and which are ErrUnreachable. In both, … stands for a megabyte of
+// spaces.
 func TestScripts(t *testing.T) {
 	handler := serveFile(t)
 	scripts.Files(t, func(t *testing.T, text string) string {
 		var x testkit.Script
 		return x.Run(text, func(words testkit.Words) {
-			body := strings.ReplaceAll(strings.Join(words[3:], " "), "…", strings.Repeat(" ", 1<<20))
+			if unicode.IsDigit(rune(words[0][0])) {
+				x.Print("  %s", refusals(t, words))
+				return
+			}
+			body := bodyOf(words[3:])
 			r := httptest.NewRequestWithContext(t.Context(), words[0], "http://host/", strings.NewReader(body))
 			r.URL.Path = words[1]
 			if body == "late" {
@@ -231,6 +184,30 @@ func TestScripts(t *testing.T) {
 			x.Print("  %d", w.Code)
 		})
 	})
+}
+
+func bodyOf(words testkit.Words) string {
+	return strings.ReplaceAll(strings.Join(words, " "), "…", strings.Repeat(" ", 1<<20))
+}
+
+// refusals returns the errors of all methods of a client whose server gives an answer, with the
+// nonce of the request.
+func refusals(t *testing.T, words testkit.Words) string {
+	s := remote(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q struct{ Nonce string }
+		_ = json.NewDecoder(r.Body).Decode(&q)
+		name, value, _ := strings.Cut(words[1], ":")
+		w.Header().Set(name, value)
+		w.WriteHeader(int(words.Number(0)))
+		_, _ = io.WriteString(w, strings.Replace(bodyOf(words[2:]), "{", `{"nonce":"`+q.Nonce+`",`, 1))
+	}))
+	var texts []string
+	for _, err := range stores.EveryCall(t.Context(), t, s, time.Minute) {
+		parts := strings.SplitN(strings.ReplaceAll(err.Error(), "\n", "; "), ": ", 3) // the method and the port come before the last one
+		texts = append(texts, fmt.Sprintf("unreachable %t: %s", errors.Is(err, remoteassigner.ErrUnreachable), parts[2]))
+	}
+	slices.Sort(texts)
+	return strings.Join(slices.Compact(texts), "\n  ")
 }
 
 // A cache whose key is the URL alone answers a swap with the success of another process.
