@@ -50,11 +50,6 @@ func (f flavor) database(t *testing.T, args ...string) storetest.Database {
 	b := storetest.OnServer(f.start(t, args...), "uidring", openMySQL)
 	b.Kind, b.Start, b.As = strings.ToLower(f.name), f.database, func(dsn, user string) string { return as(user, dsn) }
 	b.Inside = inside
-	b.Block = func(t *testing.T, dsn, table string) (unblock func()) {
-		db := storetest.Session(t, openMySQL(t, dsn), "LOCK TABLES "+table+" READ")
-		return func() { storetest.Exec(t, db, "UNLOCK TABLES") }
-	}
-	b.Blocked = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for table%lock'"
 	return b
 }
 
@@ -124,7 +119,7 @@ func mySQL(t *testing.T) storetest.Database {
 	proxy := faultconn.Start(t, config.Addr)
 	config.Net, config.Addr = "tcp", proxy.Addr()
 
-	b := storetest.Database{Kind: "tidb", Open: openMySQL, Inside: inside, Addr: proxy.Addr()} // TiDB locks no tables
+	b := storetest.Database{Kind: "tidb", Open: openMySQL, Inside: inside, Addr: proxy.Addr()}
 	b.Down = func(*testing.T, string) (up func()) { return proxy.Down() }
 	b.Empty = func(t *testing.T) (*sqlx.DB, string) {
 		name := fmt.Sprintf("uidring_test_%d", rand.Uint64())

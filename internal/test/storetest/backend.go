@@ -50,11 +50,6 @@ type Database struct {
 	// Inside returns a handle whose connections are inside a transaction from the start. The test
 	// closes it.
 	Inside func(t *testing.T, dsn string) *sqlx.DB
-	// Block keeps all others from writing to a table, not from reading it, until unblock is called;
-	// nil: it cannot do one without the other. Blocked is a query for how many sessions wait for
-	// that.
-	Block   func(t *testing.T, dsn, table string) (unblock func())
-	Blocked string
 }
 
 // OnServer returns a Database whose databases lie on one server, whose first one has a name.

@@ -67,21 +67,17 @@ func (c command) do() (lines []string, err error) {
 		return nil, exec.CommandContext(c.Context(), c.Arg(1), c.Words[2:]...).Run()
 	case "inside":
 		c.handles[c.Arg(1)] = c.b.Inside(c.T, c.dsn)
-	case "block":
-		c.undo = c.b.Block(c.T, c.dsn, c.text)
 	case "down":
 		c.undo = c.b.Down(c.T, c.dsn)
-	case "unblock", "up":
+	case "up":
 		c.undo()
 	case "start":
 		go func() { c.started <- c.rest() }()
 	case "done":
 		done := <-c.started
 		return done.lines, done.err
-	case "blocked":
-		c.until(c.b.Blocked)
 	case "until":
-		c.until(c.text)
+		testkit.Until(c.T, c.text, func() bool { return Get[int](c.T, c.db, c.text) > 0 })
 	case "retried":
 		testkit.Until(c.T, "a call is tried again", func() bool { return c.retries.Swap(0) > 0 })
 	default:
@@ -102,11 +98,6 @@ func (c command) rest() answer {
 	_, c.text, _ = strings.Cut(c.text, " ")
 	lines, err := c.do()
 	return answer{lines, err}
-}
-
-// until waits until a query counts something.
-func (c command) until(query string) {
-	testkit.Until(c.T, query, func() bool { return Get[int](c.T, c.db, query) > 0 })
 }
 
 // serve runs a command about a server that is not the one of the databases.

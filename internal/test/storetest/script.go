@@ -57,11 +57,10 @@ var scripts embed.FS
 //	files                             creates all tables of MySQL with the files of package schema
 //	java, java 7                      inserts the row of a Java service, with the ID 7
 //	java tables                       creates the tables of Leaf and TinyId
-//	block WORKER_NODE, unblock        keeps others from writing to a table, and lets them
 //	down, up                          takes the database down, and back
 //	start assign a disposable, done   runs a command beside the next ones, and prints its answer; of
 //	                                  several, done prints the next one in any order
-//	blocked, until QUERY, retried     wait for a blocked session, for a count, for a call that failed
+//	until QUERY, retried              wait for a count, for a call that failed
 //
 // These are under test:
 //
@@ -154,7 +153,7 @@ type script struct {
 	values   map[string]string   // of let
 	log      testkit.Recorder    // of all assigners and stores
 	retries  atomic.Int64        // of calls
-	undo     func()              // of block and down
+	undo     func()              // of down
 	started  chan answer
 
 	servers   map[string]*testserver.Server
