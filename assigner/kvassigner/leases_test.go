@@ -15,7 +15,6 @@ import (
 	"github.com/uidring/uidring/assigner/assignertest"
 	"github.com/uidring/uidring/assigner/kvassigner"
 	"github.com/uidring/uidring/assigner/leasestore"
-	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/test/memkv"
 	"github.com/uidring/uidring/internal/test/stores"
 	"github.com/uidring/uidring/internal/test/testkit"
@@ -149,18 +148,6 @@ func TestLeaseStoreRefusesForeignRecords(t *testing.T) {
 		if kept := m.value(t, tt.key); kept != tt.text {
 			t.Errorf("%s: %s was replaced by %s", tt.key, tt.text, kept)
 		}
-	}
-}
-
-// A namespace does not show the meta row of its twin, whose key is the same.
-func TestTwinShowsNoMetaRow(t *testing.T) {
-	m := newMemory()
-	own, twin := kvassigner.LeaseStore(m, namespace, kvassigner.Config{}), kvassigner.LeaseStore(m, strings.ToUpper(namespace), kvassigner.Config{})
-	created, err := own.SwapMeta(t.Context(), leasestore.Meta{}, leasestore.Meta{Version: 1, Epoch: bitsalloc.DefaultEpoch()})
-	before, errOwn := own.LoadMeta(t.Context())
-	meta, errTwin := twin.LoadMeta(t.Context())
-	if err := errors.Join(err, errOwn, errTwin); !created || before.Version != 1 || meta != (leasestore.Meta{}) || err != nil {
-		t.Errorf("created: %t, %+v, and %+v of the twin, %v", created, before, meta, err)
 	}
 }
 
