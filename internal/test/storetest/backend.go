@@ -151,13 +151,6 @@ func Leased(db *sqlx.DB) assigner.Assigner {
 	return assigner.Leased(LeaseStore(db), assigner.LeaseConfig{})
 }
 
-// Disposable, Sticky and Beside return assigners of Kinds.
-func Disposable(db *sqlx.DB) assigner.Assigner { return Kind(db, "disposable", sqlassigner.Config{}) }
-
-func Sticky(db *sqlx.DB) assigner.Assigner { return Kind(db, "sticky", sqlassigner.Config{}) }
-
-func Beside(db *sqlx.DB) assigner.Assigner { return Kind(db, "beside", sqlassigner.Config{}) }
-
 // besideNodes is the first worker ID of a namespace that has Disposable in its database.
 const besideNodes = 1000
 
@@ -229,8 +222,8 @@ func refused(t *testing.T, a assigner.Assigner, sentinel error, parts ...string)
 // each into a warning.
 func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
 	t.Helper()
-	for _, a := range []assigner.Assigner{Disposable(db), Sticky(db)} {
-		refused(t, a, leasestore.ErrNotDurable, " has "+strings.Join(faults, ", ")+":", "AllowUndurable")
+	for _, kind := range []string{"disposable", "sticky"} {
+		refused(t, Kind(db, kind, sqlassigner.Config{}), leasestore.ErrNotDurable, " has "+strings.Join(faults, ", ")+":", "AllowUndurable")
 	}
 	var log testkit.Recorder
 	Assign(t, sqlassigner.Disposable(db, sqlassigner.Config{AllowUndurable: true, Logger: log.TextLogger()}))
@@ -238,7 +231,7 @@ func CheckUndurable(t *testing.T, db *sqlx.DB, faults ...string) {
 	if err != nil || !slices.Equal(status.Faults, faults) {
 		t.Errorf("faults %q, want %q: %v", status.Faults, faults, err)
 	}
-	refused(t, Beside(db), leasestore.ErrNotDurable, append(faults, "AllowUndurable")...)
+	refused(t, Kind(db, "beside", sqlassigner.Config{}), leasestore.ErrNotDurable, append(faults, "AllowUndurable")...)
 	Assign(t, Kind(db, "beside", Undurable))
 	texts := log.Read()
 	if !slices.EqualFunc(texts, faults, func(text, fault string) bool {

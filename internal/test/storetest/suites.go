@@ -19,7 +19,7 @@ import (
 // Run runs the suite for Disposable and Sticky.
 func Run(t *testing.T, b Database) {
 	b.conforms(t, "DisposableConforms", assigner.GuaranteeFresh, "WORKER_NODE WHERE ID",
-		func(db *sqlx.DB, _ string) assigner.Assigner { return Disposable(db) })
+		func(db *sqlx.DB, _ string) assigner.Assigner { return sqlassigner.Disposable(db, sqlassigner.Config{}) })
 	b.conforms(t, "StickyConforms", assigner.GuaranteeSticky, "WORKER_STICKY WHERE WORKER_ID",
 		func(db *sqlx.DB, key string) assigner.Assigner {
 			return sqlassigner.Sticky(db, key, sqlassigner.Config{})

@@ -13,6 +13,7 @@ import (
 	"github.com/jmoiron/sqlx"
 	_ "modernc.org/sqlite" // the driver sqlite
 
+	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/internal/test/storetest"
 	"github.com/uidring/uidring/internal/test/testserver"
 	"github.com/uidring/uidring/schema"
@@ -54,5 +55,5 @@ func filesRun(t *testing.T, db *sqlx.DB, files func(...schema.Group) []schema.Fi
 			t.Fatalf("%s: %v\n%s", cmd, err, out)
 		}
 	}
-	storetest.Assign(t, storetest.Sticky(db))
+	storetest.Assign(t, storetest.Kind(db, "sticky", sqlassigner.Config{}))
 }
