@@ -294,18 +294,15 @@ func (c command) assigner() assigner.Assigner {
 // milliseconds, and unit is the unit in milliseconds.
 func (c command) domain() assigner.Domain {
 	d := assignertest.Domain()
-	var later, unit time.Duration
+	var later, unit int64
 	for name, to := range map[string]any{
 		"deltas": &d.Layout.DeltaBits, "datacenters": &d.Layout.DatacenterBits, "workers": &d.Layout.WorkerBits,
 		"sequences": &d.Layout.SequenceBits, "datacenter": &d.DatacenterID, "epoch": &later, "unit": &unit,
 	} {
-		if value := c.value(name); value != "" {
-			_, err := fmt.Sscan(value, to)
-			testkit.Must(c.T, err)
-		}
+		c.Set(name, to)
 	}
-	d.Layout.Unit = cmp.Or(unit*time.Millisecond, d.Layout.Unit)
-	d.Epoch = d.Epoch.Add(later * time.Millisecond)
+	d.Layout.Unit = cmp.Or(time.Duration(unit)*time.Millisecond, d.Layout.Unit)
+	d.Epoch = d.Epoch.Add(time.Duration(later) * time.Millisecond)
 	if c.flag("fresh") {
 		d.ReuseError = assigner.ErrUnfencedReuse
 	}

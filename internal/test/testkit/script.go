@@ -79,15 +79,14 @@ func (w Words) Set(name string, to any) {
 		if !ok {
 			continue
 		}
-		switch value := (Words{text}); to := to.(type) {
+		switch to := to.(type) {
 		case *string:
 			*to = text
-		case *int:
-			*to = int(value.Number(0))
-		case *int64:
-			*to = value.Number(0)
 		case *time.Duration:
-			*to = value.Duration(0)
+			*to = Words{text}.Duration(0)
+		default: // a number
+			_, err := fmt.Sscan(text, to)
+			w.check(err)
 		}
 	}
 }
