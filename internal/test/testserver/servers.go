@@ -182,17 +182,12 @@ func NATSCluster(t testing.TB, n int) []*Server {
 // Etcd starts an etcd server, a cluster of one. Arguments are added to the server's command line.
 func Etcd(t testing.TB, args ...string) *Server {
 	t.Helper()
-	return etcd(t, 1, args)[0]
+	return EtcdCluster(t, 1, args...)[0]
 }
 
 // EtcdCluster starts a cluster of n etcd servers, and waits until they serve clients. After a
-// Restart call [Await].
-func EtcdCluster(t testing.TB, n int) []*Server {
-	t.Helper()
-	return etcd(t, n, nil)
-}
-
-func etcd(t testing.TB, n int, args []string) []*Server {
+// Restart call [Await]. Arguments are as with Etcd.
+func EtcdCluster(t testing.TB, n int, args ...string) []*Server {
 	t.Helper()
 	var peers, members []string
 	for i := range n {
