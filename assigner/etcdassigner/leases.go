@@ -92,13 +92,7 @@ func (s *store) Get(ctx context.Context, key string) (value []byte, revision str
 }
 
 func (s *store) Put(ctx context.Context, key string, value []byte, revision string) (bool, error) {
-	found := int64(0) // the revision of a missing key
-	if revision != "" {
-		var err error
-		if found, err = strconv.ParseInt(revision, 10, 64); err != nil {
-			return false, err
-		}
-	}
+	found, _ := strconv.ParseInt(revision, 10, 64) // a result of Get, or 0 for "": the key is missing
 	answer, err := s.client.Txn(ctx).
 		If(clientv3.Compare(clientv3.ModRevision(root+key), "=", found)).
 		Then(clientv3.OpPut(root+key, string(value))).

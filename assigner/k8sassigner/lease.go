@@ -51,16 +51,14 @@ type spec struct {
 	LeaseTransitions     int32  `json:"leaseTransitions,omitempty"`
 }
 
-// newLease returns the object for a key of package kvassigner. revision is "" or a result of Get.
-func (c *store) newLease(key string, value []byte, revision string, now time.Time) (lease, error) {
+// newLease returns the object for a key and a value of package kvassigner. revision is "" or a
+// result of Get.
+func (c *store) newLease(key string, value []byte, revision string, now time.Time) lease {
 	l := lease{APIVersion: "coordination.k8s.io/v1", Kind: "Lease", Metadata: c.metadata(key)}
 	l.Metadata.UID, l.Metadata.ResourceVersion, _ = strings.Cut(revision, "/")
 	l.Metadata.Annotations = map[string]string{annotationRecord: string(value)}
 	if strings.HasPrefix(key, "worker/") {
-		row, err := kvassigner.Row(value)
-		if err != nil {
-			return l, err
-		}
+		row, _ := kvassigner.Row(value)
 		l.Spec.LeaseTransitions = int32(min(max(row.Version-1, 0), math.MaxInt32))
 		if left := row.Expires.Sub(now); !row.Free() && left > 0 {
 			l.Spec.HolderIdentity = row.Owner
@@ -68,7 +66,7 @@ func (c *store) newLease(key string, value []byte, revision string, now time.Tim
 			l.Spec.RenewTime = now.UTC().Format("2006-01-02T15:04:05.000000Z") // six decimals, as the API server expects
 		}
 	}
-	return l, nil
+	return l
 }
 
 // split returns the values of the labels and the end of the name for a key or a prefix of package

@@ -45,15 +45,12 @@ func (c *store) Get(ctx context.Context, key string) (value []byte, revision str
 }
 
 func (c *store) Put(ctx context.Context, key string, value []byte, revision string) (bool, error) {
-	l, err := c.newLease(key, value, revision, time.Now())
-	if err != nil {
-		return false, err
-	}
+	l := c.newLease(key, value, revision, time.Now())
 	method, name := http.MethodPut, l.Metadata.Name
 	if revision == "" {
 		method, name = http.MethodPost, ""
 	}
-	_, err = c.call(ctx, method, name, nil, l, new(lease))
+	_, err := c.call(ctx, method, name, nil, l, new(lease))
 	if absent(err) || is(err, "Conflict") || is(err, "AlreadyExists") {
 		return false, nil
 	}

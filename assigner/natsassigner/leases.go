@@ -217,10 +217,8 @@ func (k *keys) Put(ctx context.Context, key string, value []byte, revision strin
 			_, err := kv.Create(ctx, toSubject.Replace(key), value)
 			return err
 		}
-		sequence, err := strconv.ParseUint(revision, 10, 64)
-		if err == nil {
-			_, err = kv.Update(ctx, toSubject.Replace(key), value, sequence)
-		}
+		sequence, _ := strconv.ParseUint(revision, 10, 64) // a result of Get
+		_, err := kv.Update(ctx, toSubject.Replace(key), value, sequence)
 		return err
 	})
 	if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
