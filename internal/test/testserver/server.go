@@ -80,21 +80,18 @@ func start(t testing.TB, k kind, args []string) *Server {
 		missing(t, k.name, k.apt)
 	}
 	s := &Server{t: t, kind: k, program: program, addr: FreeAddr(t), args: args}
-	err := s.makeDir()
+	s.makeDir()
 	t.Cleanup(func() {
 		s.Kill9()
 		if err := os.RemoveAll(s.dir); err != nil {
 			t.Errorf("testserver: %s: %v", k.name, err)
 		}
 	})
-	if err == nil && k.conf != nil {
-		err = os.WriteFile(s.path("conf"), []byte(k.conf(s)), 0o644)
+	if k.conf != nil {
+		testkit.Must(t, os.WriteFile(s.path("conf"), []byte(k.conf(s)), 0o644))
 	}
-	if err == nil && k.prepare != nil {
-		err = k.prepare(s)
-	}
-	if err != nil {
-		t.Fatalf("testserver: prepare %s: %v", k.name, err)
+	if k.prepare != nil {
+		testkit.Must(t, k.prepare(s))
 	}
 	s.up()
 	return s
@@ -102,20 +99,17 @@ func start(t testing.TB, k kind, args []string) *Server {
 
 // makeDir makes the server's folder. Its parents have to be passable for the user that the server
 // runs as, which a TMPDIR below a home folder is not; hence /tmp for another user.
-func (s *Server) makeDir() error {
-	parent := os.TempDir()
-	if s.kind.as != nil {
+func (s *Server) makeDir() {
+	parent, as := os.TempDir(), s.kind.as
+	if as != nil {
 		parent = "/tmp"
 	}
-	dir, err := os.MkdirTemp(parent, "uidring-")
-	if err != nil {
-		return err
+	var err error
+	s.dir, err = os.MkdirTemp(parent, "uidring-")
+	testkit.Must(s.t, err)
+	if as != nil {
+		testkit.Must(s.t, errors.Join(os.Chmod(s.dir, 0o755), os.Chown(s.dir, as.uid, as.gid)))
 	}
-	s.dir = dir
-	if s.kind.as == nil {
-		return nil
-	}
-	return errors.Join(os.Chmod(dir, 0o755), os.Chown(dir, s.kind.as.uid, s.kind.as.gid))
 }
 
 // Addr returns host and port, "127.0.0.1:40123". They stay the same over restarts.
