@@ -53,8 +53,7 @@ func TestFullDisk(t *testing.T) {
 	} else if !child {
 		held, _ := heldFolder(t)
 		for name, dir := range map[string]string{"held": held, "empty": diskFolder(t)} {
-			cmd, err := process.Again(folderEnv, dir, "-test.run=^TestFullDisk$", "-test.count=1")
-			testkit.Must(t, err)
+			cmd := process.Again(folderEnv, dir, "-test.run=^TestFullDisk$", "-test.count=1")
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%s folder: %v\n%s", name, err, out)
 			}

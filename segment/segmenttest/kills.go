@@ -140,11 +140,7 @@ func (k *killing) lead() error {
 // and counts all of its IDs.
 func (k *killing) live(ids int) error {
 	k.lives.Add(1)
-	cmd, err := process.Again(childEnv, k.role)
-	if err != nil {
-		return err
-	}
-	c, err := process.StartChild(cmd)
+	c, err := process.StartChild(process.Again(childEnv, k.role))
 	if err != nil {
 		return err
 	}

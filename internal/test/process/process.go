@@ -117,26 +117,21 @@ func (c *Child) Line() (string, error) {
 
 // Again returns the command that runs this program again with arguments. In the child, [Role] reads
 // role, which has to be fit for JSON, from the environment variable.
-func Again(variable string, role any, args ...string) (*exec.Cmd, error) {
+func Again(variable string, role any, args ...string) *exec.Cmd {
 	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(role)
-	if err != nil {
-		return nil, err
+	text, errRole := json.Marshal(role)
+	if err := errors.Join(err, errRole); err != nil {
+		panic(err)
 	}
 	cmd := exec.Command(program, args...)
 	cmd.Env = append(os.Environ(), variable+"="+string(text))
-	return cmd, nil
+	return cmd
 }
 
 // Play starts a command of [Again] as a Child of the test, which kills it in the end.
 func Play(t testing.TB, variable string, role any, args ...string) *Child {
 	t.Helper()
-	cmd, err := Again(variable, role, args...)
-	testkit.Must(t, err)
-	return Run(t, cmd)
+	return Run(t, Again(variable, role, args...))
 }
 
 // Run starts a command as a Child of the test, which kills it in the end.
