@@ -25,8 +25,8 @@ func Kubernetes(t testing.TB, etcd *Server, folder, role string) *Server {
 	return start(t, kind{
 		name:     "Kubernetes",
 		programs: []string{KubernetesProgram(t)},
-		prepare: func(*Server) error {
-			return os.WriteFile(filepath.Join(folder, "tokens"), []byte(adminToken+",admin,1,system:masters\n"), 0o600)
+		prepare: func(*Server) {
+			testkit.Must(t, os.WriteFile(filepath.Join(folder, "tokens"), []byte(adminToken+",admin,1,system:masters\n"), 0o600))
 		},
 		command: func(s *Server) []string {
 			return []string{"-etcd", etcd.DSN(), "-listen", s.addr, "-folder", folder, "-role", role}

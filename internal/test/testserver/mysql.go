@@ -1,7 +1,6 @@
 package testserver
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -81,19 +80,19 @@ const mysqlSetup = "CREATE DATABASE uidring;\nCREATE USER root@'127.0.0.1';\nGRA
 
 // copyMySQL copies the data folder of a server that was never started, except for its server_uuid.
 // A server keeps the lower_case_table_names of its set-up.
-func copyMySQL(s *Server) error {
+func copyMySQL(s *Server) {
 	name, flags := "mysql", mysqlFlags(s)
 	for _, arg := range s.args {
 		if strings.HasPrefix(arg, "--lower-case-table-names=") {
 			name, flags = name+arg, append(flags, arg)
 		}
 	}
-	err := copyTemplate(s, name, func() error {
+	copyTemplate(s, name, func() {
 		script := s.path("script")
-		return errors.Join(os.WriteFile(script, []byte(mysqlSetup), 0o600),
-			s.run(nil, s.program, append(flags, "--initialize-insecure", "--init-file="+script)...))
+		testkit.Must(s.t, os.WriteFile(script, []byte(mysqlSetup), 0o600))
+		s.run(nil, s.program, append(flags, "--initialize-insecure", "--init-file="+script)...)
 	})
-	return errors.Join(err, os.Remove(s.path("data/auto.cnf")))
+	testkit.Must(s.t, os.Remove(s.path("data/auto.cnf")))
 }
 
 // MariaDB starts a MariaDB server with an empty database named uidring and the user root without a
@@ -104,9 +103,7 @@ func MariaDB(t testing.TB, args ...string) *Server {
 		name:     "MariaDB",
 		programs: []string{"mariadbd"},
 		apt:      "mariadb-server-core",
-		prepare: func(s *Server) error {
-			return copyTemplate(s, "mariadb", func() error { return bootstrapMariaDB(s) })
-		},
+		prepare:  func(s *Server) { copyTemplate(s, "mariadb", func() { bootstrapMariaDB(s) }) },
 	})
 }
 
@@ -145,55 +142,48 @@ func dataFlags(s *Server, share string, more ...string) []string {
 
 // copyTemplate copies the data folder of a server that was never started, which create makes. The
 // first test that needs one leaves it in the user's cache: to set one up takes ten times longer.
-func copyTemplate(s *Server, name string, create func() error) error {
-	info, errInfo := os.Stat(s.program)
+func copyTemplate(s *Server, name string, create func()) {
+	info, err := os.Stat(s.program)
+	testkit.Must(s.t, err)
 	cache, err := os.UserCacheDir()
-	if errInfo != nil || err != nil {
-		return create()
-	}
+	testkit.Must(s.t, err)
 	template := filepath.Join(cache, "uidring", fmt.Sprintf("%s-%d-%d", name, info.Size(), info.ModTime().Unix()))
 	if _, err := os.Stat(template); err == nil {
-		return os.CopyFS(s.path("data"), os.DirFS(template))
+		testkit.Must(s.t, os.CopyFS(s.path("data"), os.DirFS(template)))
+		return
 	}
-	if err := create(); err != nil {
-		return err
-	}
+	create()
 	draft := template + "-" + s.port() // no other server has this port
 	if os.CopyFS(draft, os.DirFS(s.path("data"))) == nil {
 		_ = os.Rename(draft, template) // an error says that another process was first
 	}
-	return os.RemoveAll(draft)
+	testkit.Must(s.t, os.RemoveAll(draft))
 }
 
 // bootstrapMariaDB creates the system tables with the server itself. The script that does so,
 // mariadb-install-db, needs a program from the client's package; the server does not.
-func bootstrapMariaDB(s *Server) error {
-	if err := os.Mkdir(s.path("data"), 0o700); err != nil {
-		return err
-	}
+func bootstrapMariaDB(s *Server) {
+	testkit.Must(s.t, os.Mkdir(s.path("data"), 0o700))
 	script := []byte("CREATE DATABASE mysql;\nUSE mysql;\nSET @auth_root_socket=NULL;\n")
 	for _, name := range [...]string{"system_tables", "performance_tables", "system_tables_data"} {
-		text, err := mariaDBScript(s.program, name)
-		if err != nil {
-			return err
-		}
-		script = append(append(script, text...), '\n')
+		script = append(append(script, mariaDBScript(s, name)...), '\n')
 	}
 	script = append(script, "CREATE DATABASE uidring;\n"...)
-	return s.run(script, s.program, append(mariaDBFlags(s), "--bootstrap", "--log-warnings=0",
+	s.run(script, s.program, append(mariaDBFlags(s), "--bootstrap", "--log-warnings=0",
 		"--enforce-storage-engine=", "--max-allowed-packet=8M")...)
 }
 
 // mariaDBScript reads one of the scripts that came with the server; version 11 renamed them.
-func mariaDBScript(program, name string) ([]byte, error) {
+func mariaDBScript(s *Server, name string) string {
 	share := []string{"/usr/share"}
-	if target, err := filepath.EvalSymlinks(program); err == nil {
+	if target, err := filepath.EvalSymlinks(s.program); err == nil {
 		share = slices.Insert(share, 0, filepath.Join(filepath.Dir(filepath.Dir(target)), "share"))
 	}
 	for _, dir := range share {
 		if files, _ := filepath.Glob(filepath.Join(dir, "m*/m*_"+name+".sql")); len(files) > 0 {
-			return os.ReadFile(files[0])
+			return testkit.ReadFile(s.t, files[0])
 		}
 	}
-	return nil, fmt.Errorf("no %s.sql below %s", name, strings.Join(share, ", "))
+	s.t.Fatalf("testserver: prepare MariaDB: no %s.sql below %s", name, strings.Join(share, ", "))
+	return ""
 }

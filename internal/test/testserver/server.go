@@ -63,7 +63,7 @@ type kind struct {
 	needs    string                   // another file that must be installed; may be empty
 	apt      string                   // the Debian package that has them
 	as       *account                 // nil: run as the user of the test
-	prepare  func(s *Server) error    // fills the data folder, once; may be nil
+	prepare  func(s *Server)          // fills the data folder, once; may be nil
 	conf     func(s *Server) string   // text of the file conf; may be nil
 	command  func(s *Server) []string // arguments of the program
 	ready    func(addr string) error  // nil when the server at addr is up
@@ -91,7 +91,7 @@ func start(t testing.TB, k kind, args []string) *Server {
 		testkit.Must(t, os.WriteFile(s.path("conf"), []byte(k.conf(s)), 0o644))
 	}
 	if k.prepare != nil {
-		testkit.Must(t, k.prepare(s))
+		k.prepare(s)
 	}
 	s.up()
 	return s
@@ -233,18 +233,15 @@ func (s *Server) launch(args ...string) (*process.Process, error) {
 }
 
 // run runs another program of the server to its end.
-func (s *Server) run(input []byte, program string, args ...string) error {
+func (s *Server) run(input []byte, program string, args ...string) {
 	var out bytes.Buffer
 	cmd := exec.Command(program, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &out
 	p, err := s.startProcess(cmd)
-	if err != nil {
-		return err
-	}
+	testkit.Must(s.t, err)
 	if err := p.Wait(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", program, err, out.Bytes())
+		s.t.Fatalf("testserver: prepare %s: %s: %v\n%s", s.kind.name, program, err, out.Bytes())
 	}
-	return nil
 }
 
 // startProcess starts a command in the server's folder, as the server's user.

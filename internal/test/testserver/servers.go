@@ -22,8 +22,8 @@ func PostgreSQL(t testing.TB, args ...string) *Server {
 		name:     "PostgreSQL",
 		programs: []string{"postgres"},
 		apt:      "postgresql",
-		prepare: func(s *Server) error {
-			return s.run(nil, filepath.Join(filepath.Dir(s.program), "initdb"), "-D", s.path("data"),
+		prepare: func(s *Server) {
+			s.run(nil, filepath.Join(filepath.Dir(s.program), "initdb"), "-D", s.path("data"),
 				"-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C", "--no-sync")
 		},
 		command: func(s *Server) []string {
@@ -262,11 +262,9 @@ func zookeeper(t testing.TB, members string, id int) *Server {
 			return fmt.Sprintf("tickTime=500\ninitLimit=20\nsyncLimit=10\nmaxClientCnxns=0\ndataDir=%s\nclientPort=%s\nclientPortAddress=127.0.0.1\n"+
 				"admin.enableServer=false\n4lw.commands.whitelist=ruok,srvr\n%s", s.path("data"), s.port(), members)
 		},
-		prepare: func(s *Server) error {
-			if err := os.Mkdir(s.path("data"), 0o700); err != nil {
-				return err
-			}
-			return os.WriteFile(s.path("data/myid"), fmt.Append(nil, id), 0o600)
+		prepare: func(s *Server) {
+			testkit.Must(t, os.Mkdir(s.path("data"), 0o700))
+			testkit.Must(t, os.WriteFile(s.path("data/myid"), fmt.Append(nil, id), 0o600))
 		},
 		command: func(s *Server) []string {
 			return []string{"-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
