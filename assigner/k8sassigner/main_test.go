@@ -22,13 +22,13 @@ const (
 )
 
 // pod returns the cluster as a pod with the service account of a folder has it.
-func pod(address, folder string) (k8sassigner.Cluster, error) {
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return k8sassigner.Cluster{}, err
-	}
+func pod(t *testing.T, address, folder string) k8sassigner.Cluster {
+	t.Helper()
+	host, port, _ := net.SplitHostPort(address)
 	env := map[string]string{"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port}
-	return k8sassigner.InClusterAt(func(name string) string { return env[name] }, folder)
+	cluster, err := k8sassigner.InClusterAt(func(name string) string { return env[name] }, folder)
+	testkit.Must(t, err)
+	return cluster
 }
 
 // A kubernetes is an API server over an etcd.
@@ -48,19 +48,15 @@ func startKubernetes(t *testing.T) *kubernetes {
 	// A SIGKILL loses no write of etcd, even without fsync, and a busy disk delays no test.
 	k.etcd = testserver.Etcd(t, "--unsafe-no-fsync")
 	k.api = testserver.Kubernetes(t, k.etcd, k.folder, path)
-	authority, err := os.ReadFile(filepath.Join(k.folder, "certificate", "apiserver.crt"))
-	testkit.Must(t, err)
-	write(t, filepath.Join(k.account, "ca.crt"), string(authority))
-	write(t, filepath.Join(k.account, "namespace"), "ids")
-	k.allow(t, "hunter2")
-	k.give(t, "hunter2")
+	authority := testkit.ReadFile(t, filepath.Join(k.folder, "certificate", "apiserver.crt"))
 	admin := t.TempDir()
-	for name, text := range map[string]string{"ca.crt": string(authority), "namespace": "ids", "token": "admin"} {
-		write(t, filepath.Join(admin, name), text)
+	for folder, token := range map[string]string{admin: "admin", k.account: "hunter2\n"} { // with the line feed of an editor
+		write(t, filepath.Join(folder, "ca.crt"), authority)
+		write(t, filepath.Join(folder, "namespace"), "ids")
+		write(t, filepath.Join(folder, "token"), token)
 	}
-	cluster, err := pod(k.api.Addr(), admin)
-	testkit.Must(t, err)
-	k.admin = cluster.Client
+	k.allow(t, "hunter2")
+	k.admin = pod(t, k.api.Addr(), admin).Client
 	return k
 }
 
@@ -75,17 +71,16 @@ func (k *kubernetes) allow(t *testing.T, token string) {
 	write(t, filepath.Join(k.folder, "tokens"), "admin,admin,1,system:masters\nstranger-1,stranger,2\n"+token+",ids,3\n")
 }
 
-// give puts a token into the service account, with the line feed that an editor adds.
+// give puts a token into the service account.
 func (k *kubernetes) give(t *testing.T, token string) {
 	t.Helper()
-	write(t, filepath.Join(k.account, "token"), token+"\n")
+	write(t, filepath.Join(k.account, "token"), token)
 }
 
 // cluster returns the cluster as a new process has it. see is called before each request.
 func (k *kubernetes) cluster(t *testing.T, see ...func(*http.Request)) k8sassigner.Cluster {
 	t.Helper()
-	cluster, err := pod(k.api.Addr(), k.account)
-	testkit.Must(t, err)
+	cluster := pod(t, k.api.Addr(), k.account)
 	for _, f := range see {
 		cluster.Client.Transport = watch{cluster.Client.Transport, f}
 	}
