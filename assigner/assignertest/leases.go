@@ -97,7 +97,10 @@ const (
 func outageBridged(t *testing.T, n namespace) {
 	l, starts := assign(t, n.leased("holds")), n.leased("starts")
 	before, row := l.Grant(), n.heldRow(t, l, "holds")
-	raise := func(ctx context.Context) error { return extend(ctx, l, before.First, before.Last+2) }
+	raise := func(ctx context.Context) error {
+		_, err := l.Renew(ctx, assigner.Use{Used: before.First, Want: before.Last + 2})
+		return err
+	}
 	up := sync.OnceFunc(n.Down(t))
 	t.Cleanup(up)
 	if err := failsSoon(t, "Renew", raise); errors.Is(err, assigner.ErrWorkerRowLost) || l.Grant() != before {

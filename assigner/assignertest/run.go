@@ -306,11 +306,12 @@ func renew(t *testing.T, l assigner.Lease) error {
 	t.Helper()
 	ctx, cancel := bounded(t)
 	defer cancel()
-	g := l.Grant()
-	if !g.Fenced() {
-		return extend(ctx, l, g.First, g.First+1)
+	used := l.Grant().First
+	if l.Grant().Fenced() {
+		used = l.Grant().Last
 	}
-	return extend(ctx, l, g.Last, g.Last+1)
+	_, err := l.Renew(ctx, assigner.Use{Used: used, Want: used + 1})
+	return err
 }
 
 func wantRenewed(t *testing.T, l assigner.Lease) {
@@ -348,10 +349,4 @@ func end(t *testing.T, l assigner.Lease, used int64) {
 	if err := l.End(ctx, assigner.Ending{Released: true, Used: used}); err != nil {
 		t.Fatalf("End: %v", err)
 	}
-}
-
-// extend renews a lease whose holder has used deltas up to used and wants another.
-func extend(ctx context.Context, l assigner.Lease, used, want int64) error {
-	_, err := l.Renew(ctx, assigner.Use{Used: used, Want: want})
-	return err
 }
