@@ -35,13 +35,7 @@ func simLayout(workerBits uint8) bitsalloc.Layout {
 }
 
 // simAlloc turns deltas into times.
-var simAlloc = func() *bitsalloc.Allocator {
-	a, err := bitsalloc.New(simLayout(2), time.Time{})
-	if err != nil {
-		panic(err)
-	}
-	return a
-}()
+var simAlloc, _ = bitsalloc.New(simLayout(2), time.Time{})
 
 // A simulation configures worlds. Its zero value, with defaults, runs the unchanged protocol on a
 // store that fails in every way that keeps acknowledged commits. Mutants change it.

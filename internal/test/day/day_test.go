@@ -18,6 +18,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/cached"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/test/gentest"
 	"github.com/uidring/uidring/internal/test/memkv"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
@@ -31,7 +32,7 @@ const (
 type pod struct {
 	memkv.KV
 	killed atomic.Bool
-	gen    generator
+	gen    gentest.Generator
 }
 
 // try starts a process with a kind of generator.
@@ -48,22 +49,15 @@ func (c *cluster) try(kind string) (p *pod, err error) {
 	return p, err
 }
 
-type generator interface {
-	Next() (int64, error)
-	NextContext(ctx context.Context) (int64, error)
-	Parse(id int64) (bitsalloc.Fields, error)
-	Close() error
-}
-
 // Every kind of generator, with a layout of 8,192 IDs in a unit of a second.
-var kinds = map[string]func(assigner.Assigner) (generator, error){
-	"defaultgen": func(a assigner.Assigner) (generator, error) {
+var kinds = map[string]func(assigner.Assigner) (gentest.Generator, error){
+	"defaultgen": func(a assigner.Assigner) (gentest.Generator, error) {
 		return defaultgen.New(defaultgen.Config{Epoch: epoch, Assigner: a, Logger: slog.New(slog.DiscardHandler)})
 	},
-	"cached": func(a assigner.Assigner) (generator, error) {
+	"cached": func(a assigner.Assigner) (gentest.Generator, error) {
 		return cached.New(cached.Config{Epoch: epoch, Assigner: a, Logger: slog.New(slog.DiscardHandler)})
 	},
-	"cached within 10 s": func(a assigner.Assigner) (generator, error) {
+	"cached within 10 s": func(a assigner.Assigner) (gentest.Generator, error) {
 		return cached.New(cached.Config{Epoch: epoch, Assigner: a, MaxAhead: 10 * time.Second, Logger: slog.New(slog.DiscardHandler)})
 	},
 }
