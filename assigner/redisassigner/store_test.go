@@ -67,12 +67,12 @@ func TestConformance(t *testing.T) {
 	assignertest.RunStore(t, namespaces(t, 0))
 }
 
-// The client sends a call again when its connection ends, unless MaxRetries keeps it from that.
 func TestExample(t *testing.T) {
 	t.Setenv("IDS_REDIS", testserver.Redis(t).Addr())
 	testkit.Example(t, ExampleLeaseStore)
 }
 
+// The client sends a call again when its connection ends, unless MaxRetries keeps it from that.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, retries := range []int{3, -1} {
