@@ -95,32 +95,23 @@ func (p *Page) Table(t *Table) {
 // Facts head the results of a command.
 type Facts struct {
 	Command    string // command line
-	Date       time.Time
-	Commit     string // "unknown", or with " and changes" unless the tree was as committed
-	CPU        string
-	CPUs       int
 	GOMAXPROCS int
-	Go         string // version, system and architecture
+	line       string // with the machine, the Go version, the date and the commit
 }
 
 // NewFacts returns the facts of a measurement that begins now.
 func NewFacts(commandLine string) Facts {
-	return Facts{
-		Command: commandLine, Date: time.Now().UTC().Truncate(time.Second), Commit: commit(),
-		CPU:  cmp.Or(strings.Join(strings.Fields(cpuid.CPU.BrandName), " "), "unknown CPU"),
-		CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),
-		Go: runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,
-	}
+	cpu := cmp.Or(strings.Join(strings.Fields(cpuid.CPU.BrandName), " "), "unknown CPU")
+	procs := runtime.GOMAXPROCS(0)
+	return Facts{commandLine, procs, fmt.Sprintf("%s, %s, GOMAXPROCS %d, %s %s/%s, %s, commit %s", cpu, Counted(runtime.NumCPU(), "CPU"), procs,
+		runtime.Version(), runtime.GOOS, runtime.GOARCH, time.Now().UTC().Format("2006-01-02 15:04 MST"), commit())}
 }
 
-// String returns all facts in one line.
-func (f Facts) String() string {
-	return fmt.Sprintf("%s, %s, GOMAXPROCS %d, %s, %s, commit %s",
-		f.CPU, Counted(f.CPUs, "CPU"), f.GOMAXPROCS, f.Go, f.Date.Format("2006-01-02 15:04 MST"), f.Commit)
-}
+// String returns all facts but the command in one line.
+func (f Facts) String() string { return f.line }
 
 // commit returns the version of an installed program. go run records none: then it returns the
-// commit of the working tree.
+// commit of the working tree, with " and changes" unless the tree is as committed, or "unknown".
 func commit() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Sum != "" {
 		return info.Main.Version
