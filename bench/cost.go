@@ -13,6 +13,7 @@ import (
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
 	"github.com/uidring/uidring/internal/test/gauge"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // idlers is the number of idle generators that are measured together: one alone takes too little.
@@ -72,15 +73,7 @@ func weigh(ctx context.Context, n int, d time.Duration, open func() (io.Closer, 
 	c.heap = max(float64(after.HeapAlloc)-float64(before.HeapAlloc), 0) / float64(n)
 	c.stacks = max(float64(after.StackInuse)-float64(before.StackInuse), 0) / float64(n)
 	used, began := load.CPUTime(), time.Now()
-	pause(ctx, d)
+	testkit.Pause(ctx, d)
 	c.cpu = float64(load.CPUTime()-used) / time.Since(began).Seconds() / float64(n)
 	return c, ctx.Err()
-}
-
-// pause waits for d, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
 }

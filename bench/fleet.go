@@ -23,6 +23,7 @@ import (
 	"github.com/uidring/uidring/bench/internal/report"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
+	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A fleet holds n leases as n processes would: each member has a generator, which renews its lease,
@@ -105,7 +106,7 @@ func (f *fleet) run(ctx context.Context, w io.Writer, facts report.Facts) (err e
 		run  func()
 	}{
 		{"start", func() { f.each(atOnce, func(m *member) error { return f.start(ctx, m) }) }},
-		{"steady", func() { pause(ctx, f.steady) }},
+		{"steady", func() { testkit.Pause(ctx, f.steady) }},
 		{"rolling restart", func() {
 			f.each(few, func(m *member) error { return errors.Join(f.stop(m), f.start(ctx, m)) })
 		}},

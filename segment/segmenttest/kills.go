@@ -16,6 +16,7 @@ import (
 
 	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/internal/test/process"
+	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
 )
 
@@ -52,7 +53,7 @@ func (r role) issue(open func(arg string) (segment.Source, error)) error {
 	cfg := segment.Config{Name: r.Counter, Source: source, Step: killStep, MaxStep: killStep, FetchTimeout: patience}
 	g, err := segment.New(cfg)
 	for end := time.Now().Add(patience); err != nil && time.Now().Before(end); g, err = segment.New(cfg) {
-		pause(20 * time.Millisecond) // the store may be down
+		testkit.Pause(context.Background(), 20*time.Millisecond) // the store may be down
 	}
 	for err == nil {
 		var id int64
@@ -80,11 +81,20 @@ func Kills(t *testing.T, f Fixture, arg string, kill, restart func()) {
 	}
 	k := &killing{t: t, role: role{f.counter(t), arg}}
 	var group errgroup.Group
+	var calm atomic.Bool // after the last fault
 	for range places {
-		group.Go(k.lead)
+		group.Go(func() error {
+			for last := false; !last; { // the last process begins after the faults
+				last = calm.Load()
+				if err := k.live(1 + rand.IntN(1000)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
-	outages := killStore(lasts, kill, restart)
-	k.calm.Store(true)
+	outages := killStore(t.Context(), lasts, kill, restart)
+	calm.Store(true)
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
@@ -100,16 +110,16 @@ func Kills(t *testing.T, f Fixture, arg string, kill, restart func()) {
 }
 
 // killStore kills and restarts the store for a time, twice at least, and returns how often.
-func killStore(lasts time.Duration, kill, restart func()) (outages int64) {
+func killStore(ctx context.Context, lasts time.Duration, kill, restart func()) (outages int64) {
 	if kill == nil {
-		pause(lasts)
+		testkit.Pause(ctx, lasts)
 		return 0
 	}
 	for end := time.Now().Add(lasts); outages < 2 || time.Now().Before(end); outages++ {
-		pause(rand.N(300 * time.Millisecond))
+		testkit.Pause(ctx, rand.N(300*time.Millisecond))
 		kill()
 		if rand.IntN(2) == 0 {
-			pause(rand.N(300 * time.Millisecond))
+			testkit.Pause(ctx, rand.N(300*time.Millisecond))
 		}
 		restart()
 	}
@@ -122,18 +132,6 @@ type killing struct {
 	role  role
 	all   idset.Set
 	lives atomic.Int64
-	calm  atomic.Bool // after the last fault
-}
-
-// lead runs one process after another. The last one begins after the faults.
-func (k *killing) lead() error {
-	for last := false; !last; {
-		last = k.calm.Load()
-		if err := k.live(1 + rand.IntN(1000)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // live starts a process, kills it after it has issued some IDs, or when it has not done so in time,
@@ -170,5 +168,3 @@ func (k *killing) live(ids int) error {
 		}
 	}
 }
-
-func pause(d time.Duration) { <-time.After(d) }
