@@ -95,8 +95,7 @@ func (f *fleet) run(ctx context.Context, w io.Writer, facts report.Facts) (err e
 	if err != nil {
 		return err
 	}
-	handles, err := f.share(allowed - reserved)
-	if err != nil {
+	if err := f.share(allowed - reserved); err != nil {
 		return err
 	}
 	f.table = report.NewTable("phase", "time", "starts", "renewals", "statements", "a second", "server's CPUs", "row lock waits", "start p50", "p99", "longest", "failures")
@@ -124,7 +123,7 @@ func (f *fleet) run(ctx context.Context, w io.Writer, facts report.Facts) (err e
 	return show(w, func(p *report.Page) {
 		p.Facts(facts)
 		p.Text("server %s; %s on %s; %s start and all close at once, and %s at a time in the rolling restart; %s given out in namespace %s", version,
-			report.Counted(f.n, "lease"), report.Counted(handles, "connection"), report.Comma(atOnce), report.Comma(few), report.Counted(meta.NextWorkerID, "worker ID"), f.namespace)
+			report.Counted(f.n, "lease"), report.Counted(cmp.Or(len(f.shared), f.n), "connection"), report.Comma(atOnce), report.Comma(few), report.Counted(meta.NextWorkerID, "worker ID"), f.namespace)
 		p.Table(f.table)
 		for _, line := range f.lines {
 			p.Text("%s", line)
@@ -132,23 +131,22 @@ func (f *fleet) run(ctx context.Context, w io.Writer, facts report.Facts) (err e
 	})
 }
 
-// share makes the members, and their handles when the server allows fewer connections. It returns
-// the number of handles.
-func (f *fleet) share(allowed int) (handles int, err error) {
+// share makes the members, and their handles when the server allows fewer connections.
+func (f *fleet) share(allowed int) (err error) {
 	f.members = make([]member, f.n)
 	if allowed >= f.n {
-		return f.n, nil
+		return nil
 	}
 	f.shared = make([]*sqlx.DB, max(allowed, 1))
 	for i := range f.shared {
 		if f.shared[i], err = f.open(); err != nil {
-			return 0, err
+			return err
 		}
 	}
 	for i := range f.members {
 		f.members[i].db = f.shared[i%len(f.shared)]
 	}
-	return len(f.shared), nil
+	return nil
 }
 
 func (f *fleet) open() (*sqlx.DB, error) {

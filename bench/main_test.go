@@ -138,7 +138,6 @@ func TestFleetStartsRenewsAndCloses(t *testing.T) {
 		start     func(testing.TB, ...string) *testserver.Server
 		arg, want string
 	}{
-		{testserver.MySQL, "--max-connections=151", "20 leases on 20 connections; 20 start and all close at once, and 16 at a time"},
 		{testserver.MySQL, "--max-connections=14", "20 leases on 4 connections; 20 start and all close at once, and 16 at a time"},
 		{testserver.PostgreSQL, "-cmax_connections=40", "20 leases on 20 connections; 20 start and all close at once, and 16 at a time"},
 	} {
