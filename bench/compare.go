@@ -167,7 +167,9 @@ func (all results) starved() string {
 func (c *comparison) print(p *report.Page) {
 	p.Facts(c.Facts)
 	p.Note(c.starved())
-	p.Picture("compare.svg", "Bar chart: wall time per ID of this library, other libraries and baselines on one goroutine")
+	if p.Markdown {
+		p.Text("<img src=\"compare.svg\" width=\"860\" alt=\"Bar chart: wall time per ID of this library, other libraries and baselines on one goroutine\">")
+	}
 	p.Text("Wall time per ID, all goroutines together, and its ratio to an atomic add on as many goroutines in the same round. Medians of\n"+
 		"%d rounds of laps of %v, all contestants in random order in each. A contestant that the format of its IDs caps waits for\n"+
 		"time to pass; rs/xid would repeat IDs. A dash: the cap is too low to show in a lap. If a library has an option for a wider format, both are here.", c.rounds, c.lap)

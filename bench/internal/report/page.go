@@ -52,13 +52,6 @@ func (p *Page) Title(text string) {
 	p.Text("%s", text)
 }
 
-// Picture shows a file, in Markdown only.
-func (p *Page) Picture(file, alt string) {
-	if p.Markdown {
-		p.Text("<img src=%q width=\"860\" alt=%q>", file, alt)
-	}
-}
-
 // A Table has a head and rows of as many cells.
 type Table struct {
 	Head []string
