@@ -144,9 +144,8 @@ func (c *count) describe(id int64) any {
 // A soak is the result of the command soak.
 type soak struct {
 	report.Facts
-	goroutines              int
-	ids, put, retired, left int64
-	wall                    time.Duration
+	*count
+	put, retired, left int64
 }
 
 func soakCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
@@ -171,12 +170,11 @@ func (s *soak) run(ctx context.Context, command string, ids int64) (err error) {
 	if err != nil {
 		return err
 	}
-	c := &count{layout: cfg.Layout, gen: gen, goroutines: 8, target: ids}
-	if err := errors.Join(c.run(ctx), gen.Close()); err != nil { // Close waits for the last call of Padded
+	s.count = &count{layout: cfg.Layout, gen: gen, goroutines: 8, target: ids}
+	if err := errors.Join(s.count.run(ctx), gen.Close()); err != nil { // Close waits for the last call of Padded
 		return err
 	}
 	stats := gen.Stats()
-	s.goroutines, s.ids, s.wall = c.goroutines, c.taken.Load(), c.wall
 	s.put, s.retired, s.left = blocks.Load()<<cfg.Layout.SequenceBits, stats.Retired, int64(stats.Remaining)
 	if s.put != stats.Issued+s.retired+s.left {
 		return fmt.Errorf("%w: %d IDs put, %d issued, %d retired, %d left", errMiscount, s.put, stats.Issued, s.retired, s.left)
@@ -188,5 +186,5 @@ func (s *soak) print(p *report.Page) {
 	p.Facts(s.Facts)
 	p.Text("%s took IDs from one generator by Next, Fill, Reserve and Lane, at random; each ID was counted in a bitmap:\n"+
 		"%s IDs, 0 duplicates, %s. All %s IDs put into the ring were issued or reserved by lanes, retired (%s) or remained (%s).",
-		report.Goroutines(s.goroutines), report.Comma(s.ids), report.Ns(float64(s.wall)), report.Comma(s.put), report.Comma(s.retired), report.Comma(s.left))
+		report.Goroutines(s.goroutines), report.Comma(s.taken.Load()), report.Ns(float64(s.wall)), report.Comma(s.put), report.Comma(s.retired), report.Comma(s.left))
 }

@@ -11,22 +11,16 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// newCount returns a count of a generator with worker ID 500, and a func that composes IDs.
-func newCount(t *testing.T) (c *count, id func(worker, delta, sequence int64) int64) {
-	t.Helper()
+// A check that cannot fail shows nothing.
+func TestCountFindsWrongIDs(t *testing.T) {
 	alloc := testgen.Allocator(t, bitsalloc.Default(), bitsalloc.DefaultEpoch())
 	g := testgen.Cached(t, cached.Config{Assigner: assigner.Static(500), AllowReuse: true})
-	c = &count{layout: alloc.Layout(), gen: g, goroutines: 4, target: 300_000}
-	return c, func(worker, delta, sequence int64) int64 {
+	c := &count{layout: alloc.Layout(), gen: g, goroutines: 4, target: 300_000}
+	id := func(worker, delta, sequence int64) int64 {
 		id, err := alloc.Allocate(delta, 0, worker, sequence)
 		testkit.Must(t, err)
 		return id
 	}
-}
-
-// A check that cannot fail shows nothing.
-func TestCountFindsWrongIDs(t *testing.T) {
-	c, id := newCount(t)
 	if err := c.run(t.Context()); err != nil || c.taken.Load() < c.target {
 		t.Fatalf("%d IDs, %v", c.taken.Load(), err)
 	}
