@@ -252,29 +252,3 @@ func TestNewBesideAnotherDefaultTransport(t *testing.T) {
 	c, err := client.New(client.Config{Servers: []string{"http://127.0.0.1:1"}})
 	testkit.Close(t, c, err)
 }
-
-func TestConfigMistakes(t *testing.T) {
-	for _, row := range []struct {
-		cfg  client.Config
-		want []string
-	}{
-		{client.Config{}, []string{"Servers is empty"}},
-		{client.Config{Servers: []string{"http://a"}, Segment: ".."}, []string{`Segment ".."`}},
-		{client.Config{Servers: []string{"http://a", "localhost:8080", "http://u:secret@a", "http://a?x=1", "ftp://a", "http://a/"}, Batch: 100_001, RequestTimeout: -1, MaxAge: -1, Token: "secret\n", Segment: "a/b"},
-			[]string{"Servers[1]", "Servers[2]", "Servers[3]", "Servers[4]", "Servers[5] is a URL before it again, allowed: each URL once", "Token has white space", `Segment "a/b"`, "Batch 100001, allowed: 0 (1,000) to 100000", "RequestTimeout -1ns", "MaxAge -1ns"}},
-	} {
-		_, err := client.New(row.cfg)
-		if !errors.Is(err, client.ErrInvalidConfig) || !errors.Is(row.cfg.Validate(), client.ErrInvalidConfig) {
-			t.Errorf("New: %v, want ErrInvalidConfig, and the same of Validate", err)
-		}
-		mistakes := strings.Split(fmt.Sprint(err), "\n")
-		if len(mistakes) != len(row.want) || strings.Contains(fmt.Sprint(err), "secret") {
-			t.Fatalf("%v\nwant %d mistakes", err, len(row.want))
-		}
-		for i, want := range row.want {
-			if !strings.Contains(mistakes[i], want) {
-				t.Errorf("%s, want %s", mistakes[i], want)
-			}
-		}
-	}
-}

@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -28,6 +29,7 @@ import (
 //	> log                    the log
 //	> beside next 1h         runs a command beside the following ones
 //	> close
+//	> check Servers=a,b MaxAge=1h    the mistakes that New and Validate find in a Config
 //
 // An answer is well, ids FIRST, a status with a body, frozen or refused. Headers follow as
 // NAME=VALUE, and "wait 50ms ;" stands before it. In an answer, + stands for a space. With -update,
@@ -78,6 +80,8 @@ func (x *script) do(words testkit.Words) {
 		took := time.Since(began)
 		synctest.Wait()
 		x.Print("  after %v", took)
+	case "check":
+		x.check(words)
 	case "beside":
 		go x.do(words[1:])
 		synctest.Wait()
@@ -162,4 +166,21 @@ func (x *script) draw(n int64) {
 		}
 	}
 	x.Events(ranges)
+}
+
+func (x *script) check(words testkit.Words) {
+	var cfg client.Config
+	var servers string
+	for name, to := range map[string]any{
+		"Servers": &servers, "Token": &cfg.Token, "Segment": &cfg.Segment, "Batch": &cfg.Batch, "RequestTimeout": &cfg.RequestTimeout, "MaxAge": &cfg.MaxAge,
+	} {
+		words.Set(name, to)
+	}
+	cfg.Token = strings.ReplaceAll(cfg.Token, "+", " ")
+	cfg.Servers = strings.FieldsFunc(servers, func(r rune) bool { return r == ',' })
+	_, err := client.New(cfg)
+	if again := cfg.Validate(); !errors.Is(err, client.ErrInvalidConfig) || again == nil || again.Error() != err.Error() {
+		x.t.Errorf("New: %v, want ErrInvalidConfig, and the same of Validate: %v", err, again)
+	}
+	x.Print("  %s", strings.ReplaceAll(fmt.Sprint(err), "\n", "\n  "))
 }
