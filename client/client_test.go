@@ -243,12 +243,3 @@ func TestNextFromManyGoroutines(t *testing.T) {
 		}
 	})
 }
-
-// Tracing libraries replace http.DefaultTransport.
-func TestNewBesideAnotherDefaultTransport(t *testing.T) {
-	usual := http.DefaultTransport
-	defer func() { http.DefaultTransport = usual }()
-	http.DefaultTransport = new(network)
-	c, err := client.New(client.Config{Servers: []string{"http://127.0.0.1:1"}})
-	testkit.Close(t, c, err)
-}
