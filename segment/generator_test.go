@@ -190,48 +190,6 @@ func TestRangesGrowForCallersThatOutrunTheStore(t *testing.T) {
 	}
 }
 
-func TestSeveralSourcesTakeTurnsAndReplaceEachOther(t *testing.T) {
-	for _, n := range []int64{2, 3} { // sources
-		synctest.Test(t, func(t *testing.T) {
-			down := make([]atomic.Bool, n)
-			var sources []segment.Source
-			for i := range down {
-				sources = append(sources, &scripted{delta: n, remainder: int64(i), before: while(&down[i])})
-			}
-			down[n-1].Store(true)
-			g := open(t, segment.Config{Source: sources[0], Others: sources[1:]})
-			var all idset.Set
-			count := func(ids int64) []int {
-				by := make([]int, n)
-				for range ids {
-					id := take(t, g, 1)[0]
-					all.Once(t, id)
-					by[id%n]++
-					synctest.Wait()
-				}
-				return by
-			}
-			if by := count(100 * (n - 1)); slices.Min(by[:n-1]) < 90 || by[n-1] > 0 {
-				t.Errorf("IDs by remainder: %v, want about 100 of each but the last", by)
-			}
-			for i := range down {
-				down[i].Store(true)
-			}
-			count(g.Stats().Remaining)
-			if _, err := g.Next(); !errors.Is(err, segment.ErrEmpty) {
-				t.Errorf("without any source: %v", err)
-			}
-			for i := range down {
-				down[i].Store(false)
-			}
-			time.Sleep(10 * time.Second)
-			if by := count(100 * n); slices.Min(by) < 90 {
-				t.Errorf("IDs by remainder: %v, want about 100 each", by)
-			}
-		})
-	}
-}
-
 // Goroutines take IDs in all ways at once, of one source and of two.
 func TestTakesOfGoroutines(t *testing.T) {
 	for _, cfg := range []segment.Config{
