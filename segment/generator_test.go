@@ -3,7 +3,6 @@ package segment_test
 import (
 	"context"
 	"errors"
-	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -79,43 +78,6 @@ func TestPausesBetweenRetriesGrow(t *testing.T) {
 	})
 }
 
-// Ranges last 16 minutes. The store answers again just before the last ID of each, and then fails
-// for an hour without IDs.
-func TestSizeOfRangesStaysInOutages(t *testing.T) {
-	for name, cfg := range map[string]segment.Config{"to more": {Step: 16, MaxStep: 1600}, "to less": {Step: 1, MaxStep: 16}} {
-		testkit.Bubble(t, name, func(t *testing.T) {
-			var down atomic.Bool
-			source := &scripted{before: while(&down)}
-			cfg.Source = source
-			g := open(t, cfg)
-			minutes := func(n int, failing bool) {
-				for id := range n {
-					down.Store(failing)
-					take(t, g, 1)
-					time.Sleep(58 * time.Second)
-					down.Store(failing && id%16 < 14)
-					time.Sleep(2 * time.Second)
-				}
-			}
-			minutes(64, false)
-			before := len(source.calls())
-			minutes(64, true)
-			down.Store(true)
-			for range g.Stats().Remaining {
-				take(t, g, 1)
-				time.Sleep(time.Minute)
-			}
-			time.Sleep(time.Hour)
-			down.Store(false)
-			time.Sleep(time.Second) // until the next retry
-			minutes(40, false)      // two ranges end
-			if sizes := source.calls()[before:]; slices.Min(sizes) != 16 || slices.Max(sizes) != 16 {
-				t.Errorf("ranges of %v IDs, want 16 as before", sizes)
-			}
-		})
-	}
-}
-
 // A deaf source does not look at its context.
 type deaf struct{ segment.Source }
 
@@ -161,32 +123,6 @@ func TestStatsBesideCloseCountNoDroppedIDAsIssued(t *testing.T) {
 				t.Fatalf("Stats %+v: no ID was issued", s)
 			}
 		}
-	}
-}
-
-// Callers use up ranges faster than the store answers, so that the generator never has Prefetch
-// ready.
-func TestRangesGrowForCallersThatOutrunTheStore(t *testing.T) {
-	for _, ahead := range []int{1, 64} {
-		synctest.Test(t, func(t *testing.T) {
-			s := &scripted{before: func(context.Context, string, int64) error { time.Sleep(20 * time.Millisecond); return nil }}
-			g, err := segment.New(segment.Config{Name: "a", Source: s, Prefetch: ahead})
-			testkit.Close(t, g, err)
-			for end := time.Now().Add(4 * time.Second); time.Now().Before(end); {
-				if _, _, err := g.Reserve(math.MaxInt); err != nil {
-					t.Fatal(err)
-				}
-			}
-			calls := s.calls()
-			for i, size := range calls[1:] {
-				if size > 2*calls[i] {
-					t.Errorf("a range of %d IDs after one of %d, want it doubled at most", size, calls[i])
-				}
-			}
-			if first := calls[:ahead+1]; slices.Max(first) != 1000 || slices.Max(calls) != 1_000_000 || len(calls) < 150 {
-				t.Errorf("Prefetch %d: ranges of %v numbers, want the default, 1,000, until one has ended, and then up to MaxStep", ahead, calls)
-			}
-		})
 	}
 }
 

@@ -42,7 +42,7 @@ import (
 //
 // These commands are under test:
 //
-//	open reject timeout=3s step=1 maxstep=8 start=1m panics   New, also shows the time of RetryAfter
+//	open reject timeout=3s step=1 maxstep=8 prefetch=2 start=1m panics   New, also shows the time of RetryAfter
 //	open within=1s                          NewContext with a time limit
 //	take 20, fill 5, reserve 3, wait 1m     Next, Fill, Reserve, and NextContext with a time limit
 //	take 20 l                               Next of a lane, which is made for "take 0 l"
@@ -276,6 +276,7 @@ func (w *script) config(words testkit.Words) segment.Config {
 	words.Set("step", &cfg.Step)
 	words.Set("step", &cfg.MaxStep)
 	words.Set("maxstep", &cfg.MaxStep)
+	words.Set("prefetch", &cfg.Prefetch)
 	return cfg
 }
 
