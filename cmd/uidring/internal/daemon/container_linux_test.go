@@ -13,18 +13,6 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// emptied is a script that runs the program as in the container: on a read-only root with nothing
-// else, with a folder for data, as a user without a name or rights, in the environment of the
-// image. It runs as the child of unshare, with its own mounts.
-const emptied = `set -e
-root=$1 program=$2 user=$3 environment=$4
-mount -t tmpfs none "$root"
-cp "$program" "$root/uidring"
-mkdir "$root/data"
-mount -t tmpfs -o uid="${user%:*}",gid="${user#*:}",mode=0700,noexec,nosuid,nodev none "$root/data"
-mount -o remount,ro,nosuid,nodev "$root"
-exec env -i $environment "$(command -v chroot)" --userspec="$user" --groups= "$root" /uidring serve --listen=127.0.0.1:0 --admin-listen=127.0.0.1:0 --log-format=json`
-
 // image returns an instruction of the last stage of the Containerfile.
 func image(t *testing.T, instruction string) string {
 	t.Helper()
@@ -42,7 +30,7 @@ func TestProgramRunsAsInTheContainer(t *testing.T) {
 	}
 	const inMemory = " UIDRING_ALLOW_UNDURABLE=true" // /data is here
 	for store, environment := range map[string]string{"sqlite:///data/uidring.db": "", "file:///data": " UIDRING_STORE=file:///data"} {
-		cmd := exec.Command("unshare", "--mount", "sh", "-c", emptied, "sh", t.TempDir(), os.Getenv(programEnv), image(t, "USER"), image(t, "ENV")+environment+inMemory)
+		cmd := exec.Command("unshare", "--mount", "sh", "testdata/container.sh", t.TempDir(), os.Getenv(programEnv), image(t, "USER"), image(t, "ENV")+environment+inMemory)
 		c := launch(t, cmd).ready()
 		if got := c.log.find("ready")["store"]; got != store {
 			t.Errorf("store %v, want %s", got, store)
