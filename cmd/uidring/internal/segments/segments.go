@@ -34,6 +34,7 @@ func New(names []string, source segment.Source, logger *slog.Logger) *Set {
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		s := &Segment{set: t, answered: make(chan struct{})}
 		s.begin = sync.OnceFunc(func() { t.begin(s) })
+		s.answer = sync.OnceFunc(func() { close(s.answered) })
 		s.cfg = segment.Config{Name: name, Source: reporting{s, source}, OnEmpty: segment.Reject, Logger: logger}
 		t.list = append(t.list, s)
 	}
@@ -45,7 +46,7 @@ func (t *Set) begin(s *Segment) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ctx.Err() != nil {
-		s.become(nil, &state{err: segment.ErrClosed})
+		s.fail(segment.ErrClosed)
 		return
 	}
 	t.attempts.Go(s.open)
@@ -66,8 +67,8 @@ func (t *Set) Close() {
 	defer t.mu.Unlock()
 	t.attempts.Wait()
 	for _, s := range t.list {
-		if b := s.state.Load(); b != nil && b.generator != nil {
-			_ = b.generator.Close() // always nil
+		if g := s.generator.Load(); g != nil {
+			_ = g.Close() // always nil
 		}
 	}
 }
@@ -78,18 +79,14 @@ const firstPause, longestPause = time.Second, 15 * time.Second
 
 // A Segment issues the IDs of one counter. Any number of goroutines may use it.
 type Segment struct {
-	set      *Set
-	cfg      segment.Config
-	begin    func()                // starts the generator, once
-	answered chan struct{}         // closed when state is set for the first time
-	state    atomic.Pointer[state] // nil: the first attempt has not ended
-	last     atomic.Int64          // the largest ID issued
-}
-
-// A state is a generator, or the error of the last attempt to make it.
-type state struct {
-	generator *segment.Generator
-	err       error
+	set       *Set
+	cfg       segment.Config
+	begin     func()        // makes the generator in the background, once
+	answer    func()        // closes answered, once
+	answered  chan struct{} // closed when the first attempt has a generator or an error
+	generator atomic.Pointer[segment.Generator]
+	err       atomic.Pointer[error] // of requests while there is no generator; nil: none yet
+	last      atomic.Int64          // the largest ID issued
 }
 
 // Name returns the name of the counter.
@@ -104,7 +101,7 @@ func (s *Segment) Reserve(n int) (first int64, got int, err error) {
 // ReserveContext is the method of segment.Generator. It waits for the first attempt to make the
 // generator, but not for later ones.
 func (s *Segment) ReserveContext(ctx context.Context, n int) (first int64, got int, err error) {
-	if s.state.Load() == nil {
+	if s.generator.Load() == nil {
 		s.begin()
 		select {
 		case <-s.answered:
@@ -116,15 +113,15 @@ func (s *Segment) ReserveContext(ctx context.Context, n int) (first int64, got i
 }
 
 func (s *Segment) take(reserve func(*segment.Generator) (int64, int, error)) (first int64, got int, err error) {
-	b := s.state.Load()
-	if b == nil {
+	g := s.generator.Load()
+	if g == nil {
 		s.begin()
+		if failed := s.err.Load(); failed != nil {
+			return 0, 0, *failed
+		}
 		return 0, 0, segment.ErrEmpty
 	}
-	if b.err != nil {
-		return 0, 0, b.err
-	}
-	if first, got, err = reserve(b.generator); err == nil {
+	if first, got, err = reserve(g); err == nil {
 		s.issued(first + int64(got) - 1)
 	}
 	return first, got, err
@@ -139,21 +136,23 @@ type reporting struct {
 // Advance implements segment.Source.
 func (r reporting) Advance(ctx context.Context, name string, n int64) (segment.Range, error) {
 	got, err := r.Source.Advance(ctx, name, n)
-	if before := r.s.state.Load(); err != nil && (before == nil || before.generator == nil) {
-		r.s.become(before, &state{err: refusal(err)})
+	if err != nil {
+		r.s.fail(err)
 	}
 	return got, err
 }
 
-// refusal returns the error that requests get for an error of the source: open tries again, so any
-// other than these passes.
-func refusal(err error) error {
-	for _, documented := range []error{segment.ErrExhausted, segment.ErrWentBack, segment.ErrInvalidRange} {
-		if errors.Is(err, documented) {
-			return err
-		}
+// fail notes the error that requests get while there is no generator: open tries again, so any
+// other error of the source than these passes.
+func (s *Segment) fail(err error) {
+	switch {
+	case s.set.ctx.Err() != nil:
+		err = segment.ErrClosed
+	case !errors.Is(err, segment.ErrExhausted) && !errors.Is(err, segment.ErrWentBack) && !errors.Is(err, segment.ErrInvalidRange):
+		err = fmt.Errorf("%w: %w", segment.ErrEmpty, err)
 	}
-	return fmt.Errorf("%w: %w", segment.ErrEmpty, err)
+	s.err.Store(&err)
+	s.answer()
 }
 
 // open makes the generator, until the set is closed: NewContext waits for a store that is away, but
@@ -161,32 +160,19 @@ func refusal(err error) error {
 func (s *Segment) open() {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		g, err := segment.NewContext(s.set.ctx, s.cfg)
-		next := &state{generator: g}
-		switch {
-		case s.set.ctx.Err() != nil && err != nil:
-			next.err = segment.ErrClosed
-		case err != nil:
-			next.err = refusal(err)
-		}
-		for !s.become(s.state.Load(), next) { // reporting may be faster
-		}
-		if err == nil || next.err == segment.ErrClosed {
+		if err == nil {
+			s.generator.Store(g)
+			s.answer()
 			return
 		}
+		s.fail(err)
 		select {
 		case <-s.set.ctx.Done():
+			s.fail(segment.ErrClosed)
+			return
 		case <-time.After(pause):
 		}
 	}
-}
-
-// become replaces the state, and reports false if another goroutine has done so.
-func (s *Segment) become(before, next *state) bool {
-	ok := s.state.CompareAndSwap(before, next)
-	if ok && before == nil {
-		close(s.answered)
-	}
-	return ok
 }
 
 // issued raises last to id.
@@ -206,11 +192,11 @@ type Stats struct {
 // Stats returns a snapshot.
 func (s *Segment) Stats() Stats {
 	stats := Stats{Name: s.cfg.Name, Last: s.last.Load()}
-	if b := s.state.Load(); b != nil && b.generator != nil {
-		stats.Stats = b.generator.Stats()
+	if g := s.generator.Load(); g != nil {
+		stats.Stats = g.Stats()
 		stats.Step = stats.Sources[0].Step
-	} else if b != nil {
-		stats.Sources = []segment.SourceStats{{Err: b.err}}
+	} else if failed := s.err.Load(); failed != nil {
+		stats.Sources = []segment.SourceStats{{Err: *failed}}
 	}
 	return stats
 }
