@@ -38,8 +38,12 @@ func open(t *testing.T, url, namespace string) *storeurl.Store {
 
 // logins start servers that the user ids can use with password. A URL has %s in place of both.
 var logins = map[string]func(*testing.T) (server *testserver.Server, url string){
-	"MariaDB": func(t *testing.T) (*testserver.Server, string) { return withUser(t, testserver.MariaDB(t)) },
-	"MySQL":   func(t *testing.T) (*testserver.Server, string) { return withUser(t, testserver.MySQL(t)) },
+	"MariaDB": func(t *testing.T) (*testserver.Server, string) {
+		return withUser(t, testserver.MariaDB(t), "IDENTIFIED BY '"+password+"'")
+	},
+	"MySQL": func(t *testing.T) (*testserver.Server, string) {
+		return withUser(t, testserver.MySQL(t), "IDENTIFIED BY '"+password+"'")
+	},
 	"Redis": func(t *testing.T) (*testserver.Server, string) {
 		server := testserver.Redis(t)
 		client := redis.NewClient(&redis.Options{Addr: server.Addr()})
@@ -70,10 +74,10 @@ var logins = map[string]func(*testing.T) (server *testserver.Server, url string)
 	},
 }
 
-func withUser(t *testing.T, server *testserver.Server) (*testserver.Server, string) {
+func withUser(t *testing.T, server *testserver.Server, way string) (*testserver.Server, string) {
 	db, err := sqlassigner.OpenMySQL(server.DSN())
 	testkit.Close(t, db, err)
-	db.MustExecContext(t.Context(), "CREATE USER ids@'%' IDENTIFIED BY '"+password+"'")
+	db.MustExecContext(t.Context(), "CREATE USER ids@'%' "+way)
 	db.MustExecContext(t.Context(), "GRANT ALL ON uidring.* TO ids@'%'")
 	return server, "mysql://%s@" + server.Addr() + "/uidring?timeout=1s"
 }

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring/assigner/sqlassigner"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -67,11 +66,7 @@ func wantConnections(t *testing.T, pki, plain string) {
 func TestTLSOfMySQL(t *testing.T) {
 	t.Parallel()
 	pki := newPKI(t)
-	server := testserver.MySQL(t, "--ssl-cert="+pki, "--ssl-key="+pki, "--ssl-ca="+pki)
-	db, err := sqlassigner.OpenMySQL(server.DSN())
-	testkit.Close(t, db, err)
-	db.MustExecContext(t.Context(), "CREATE USER ids@'%' REQUIRE X509")
-	db.MustExecContext(t.Context(), "GRANT ALL ON uidring.* TO ids@'%'")
+	server, _ := withUser(t, testserver.MySQL(t, "--ssl-cert="+pki, "--ssl-key="+pki, "--ssl-ca="+pki), "REQUIRE X509")
 	wantConnections(t, pki, "mysql://ids@"+server.Addr()+"/uidring")
 }
 
