@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"regexp"
 	"strings"
 )
@@ -56,12 +57,7 @@ func (g *guard) knows(host string) bool {
 }
 
 // hostOf returns the name or address of a header Host, without its port.
-func hostOf(host string) string {
-	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
-		host = host[:i]
-	}
-	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
-}
+func hostOf(host string) string { return (&url.URL{Host: host}).Hostname() }
 
 // check returns the problem of a request that a page of another site may have caused. Links from
 // other sites may lead to the page of the service, which changes nothing.
