@@ -7,11 +7,11 @@ import (
 	"expvar"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-	"unicode"
 
 	"github.com/uidring/uidring/assigner"
 	"github.com/uidring/uidring/cached"
@@ -93,15 +93,7 @@ func checkFields[S metrics.Stats](t *testing.T) {
 
 // snake turns WorkerID into _worker_id.
 func snake(field string) string {
-	field = strings.ReplaceAll(field, "ID", "Id")
-	var b strings.Builder
-	for _, r := range field {
-		if unicode.IsUpper(r) {
-			b.WriteByte('_')
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
+	return strings.ToLower(regexp.MustCompile(`[A-Z]`).ReplaceAllString(strings.ReplaceAll(field, "ID", "Id"), "_$0"))
 }
 
 // A program may have one struct for its own figures and the generator's.

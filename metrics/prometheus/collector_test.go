@@ -25,15 +25,6 @@ func collector[S metrics.Stats](stats S, name string) prometheus.Collector {
 	return generators.NewCollector(func() S { return stats }, labels)
 }
 
-func registry(t *testing.T, collectors ...prometheus.Collector) *prometheus.Registry {
-	t.Helper()
-	r := prometheus.NewPedanticRegistry() // which checks that each metric was described, and consistently
-	for _, c := range collectors {
-		testkit.Must(t, r.Register(c))
-	}
-	return r
-}
-
 // gather returns the values by the name and the label of a metric.
 func gather(t *testing.T, r *prometheus.Registry) map[string]float64 {
 	t.Helper()
@@ -58,7 +49,8 @@ func gather(t *testing.T, r *prometheus.Registry) map[string]float64 {
 // Generators of all packages share a registry.
 func TestCollectorShowsTheStatsOfItsGenerator(t *testing.T) {
 	slow := collector(defaultgen.Stats{WorkerID: 77, LastGranted: assigner.Unlimited}, "slow")
-	r := registry(t, collector(cached.Stats{WorkerID: 5, LastGranted: 9, Issued: 7}, "orders"), collector(cached.Stats{WorkerID: 6, LastGranted: 9, Issued: 20}, "users"),
+	r := prometheus.NewPedanticRegistry() // which checks that each metric was described, and consistently
+	r.MustRegister(collector(cached.Stats{WorkerID: 5, LastGranted: 9, Issued: 7}, "orders"), collector(cached.Stats{WorkerID: 6, LastGranted: 9, Issued: 20}, "users"),
 		slow, collector(segment.Stats{Issued: 3}, ""))
 	got := gather(t, r)
 	for name, want := range map[string]float64{
