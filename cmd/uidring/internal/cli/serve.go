@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"os/signal"
 	"slices"
 	"syscall"
@@ -78,7 +77,7 @@ func (f *serveFlags) addListening(flags *pflag.FlagSet) {
 
 func (f *serveFlags) addIDs(cmd *cobra.Command) {
 	c, flags := &f.config, cmd.Flags()
-	flags.StringVar(&f.data, "data", dataFolder(os.Getenv), "`folder` for the SQLite file with the worker IDs, created if missing; not with --store")
+	flags.StringVar(&f.data, "data", dataFolder(), "`folder` for the SQLite file with the worker IDs, created if missing; not with --store")
 	addStore(cmd, &f.url)
 	flags.StringVar(&c.Namespace, "namespace", "default", "`name` of the namespace of worker IDs: the same for all services whose IDs can meet")
 	flags.BoolVar(&c.NewStore, "new-store", false, "create a new store although serve expects an existing one; for one start")
@@ -151,7 +150,7 @@ func (f *serveFlags) logger(to io.Writer) *slog.Logger {
 func (f *serveFlags) finish(flags *pflag.FlagSet) (err error) {
 	c := &f.config
 	c.Version = version()
-	c.KnownStores = knownFolder(os.Getenv)
+	c.KnownStores = knownFolder()
 	c.Generator.Layout, c.Generator.Epoch = f.format.layout, f.format.epoch.Time
 	if f.logFormat != "text" && f.logFormat != "json" {
 		err = fmt.Errorf("log-format %q, allowed: text, json", f.logFormat)

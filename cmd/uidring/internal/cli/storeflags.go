@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -46,7 +45,7 @@ func (f *storeFlags) open() (*storeurl.Store, error) {
 		return nil, usagef("--timeout %v, allowed: above 0", f.timeout)
 	}
 	if f.url == "" {
-		serves, _ := dataURL(dataFolder(os.Getenv))
+		serves, _ := dataURL(dataFolder())
 		return nil, usagef("--store is missing, allowed: the URL of a store, here or in UIDRING_STORE; uidring serve uses %q without one", serves)
 	}
 	st, err := storeurl.Open(f.url, f.namespace)
