@@ -213,17 +213,6 @@ func TestPausesWithoutAWellServer(t *testing.T) {
 	})
 }
 
-// Requests have timed out before the call ends.
-func TestErrorOfARequestIsNoEndOfAContext(t *testing.T) {
-	in(t, "ab", answers{"a": frozen, "b": frozen}, func(t *testing.T, c *client.Client, _ *network) {
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(10*time.Second, cancel)
-		if _, err := c.NextContext(ctx); !errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("NextContext: %v, want Canceled, and no error of another context", err)
-		}
-	})
-}
-
 func TestNextFromManyGoroutines(t *testing.T) {
 	in(t, "abc", nil, func(t *testing.T, c *client.Client, n *network) {
 		var seen idset.Set
