@@ -143,7 +143,7 @@ func (r *round) add(name string, commands commands, t *testing.T) {
 
 // open returns the command that makes a client.
 func (r *round) open(d *driver, token string, maxAge, wait time.Duration) string {
-	urls := []string{d.relays[killed].url, d.relays[frozen].url, r.servers[well].url()}
+	urls := []string{d.relays[killed].URL, d.relays[frozen].URL, r.servers[well].url()}
 	if token == goodToken {
 		urls = append(urls, r.gone) // which rejects no token
 	}
@@ -310,7 +310,7 @@ var refusal = regexp.MustCompile(`^error unavailable \| .*: invalid answer: a ra
 // drawsFrom draws 20 batches from a load balancer whose servers answer by turns. The order of their
 // IDs is not the order of the answers, but the client refuses none.
 func (d *driver) drawsFrom(balancer *relay) {
-	d.succeeds(openServers([]string{balancer.url}, goodToken, 5*time.Second, time.Minute, testkit.Patience))
+	d.succeeds(openServers([]string{balancer.URL}, goodToken, 5*time.Second, time.Minute, testkit.Patience))
 	d.succeeds(fmt.Sprintf("take %d 4", 20*batchOfClients))
 	if n := balancer.requests.Load(); n > 30 {
 		d.t.Errorf("%s: %d requests to a load balancer for 20 batches, want 22", d.name, n)
@@ -402,7 +402,7 @@ func newLiars(t *testing.T) *liars {
 
 // A relay counts the requests that it passes on to its servers.
 type relay struct {
-	url      string
+	*httptest.Server
 	requests atomic.Int64
 }
 
@@ -417,15 +417,14 @@ func newProxy(servers ...string) http.Handler {
 
 func newRelay(t *testing.T, servers ...string) *relay {
 	r, proxy := new(relay), newProxy(servers...)
-	listener := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		r.requests.Add(1)
 		if request.Method != http.MethodPost {
 			t.Errorf("a client sent %s, which a cache may answer", request.Method)
 		}
 		proxy.ServeHTTP(w, request)
 	}))
-	t.Cleanup(listener.Close)
-	r.url = listener.URL
+	t.Cleanup(r.Close)
 	return r
 }
 
