@@ -78,38 +78,6 @@ func TestPausesBetweenRetriesGrow(t *testing.T) {
 	})
 }
 
-// A deaf source does not look at its context.
-type deaf struct{ segment.Source }
-
-func (d deaf) Advance(_ context.Context, name string, n int64) (segment.Range, error) {
-	return d.Source.Advance(context.Background(), name, n)
-}
-
-// Close waits for the call of the source that is under way, and no other follows, though callers
-// use up each range.
-func TestCloseEndsWhileCallersOutrunTheSource(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		source := &scripted{before: func(context.Context, string, int64) error {
-			time.Sleep(time.Millisecond)
-			return nil
-		}}
-		g := open(t, segment.Config{Prefetch: 8, Source: deaf{source}})
-		var stop atomic.Bool
-		go func() {
-			for err := error(nil); err == nil && !stop.Load(); {
-				_, err = g.Next()
-			}
-		}()
-		time.Sleep(time.Second)
-		time.AfterFunc(time.Second, func() { stop.Store(true) }) // or a Close that does not end would keep the test running
-		began := time.Now()
-		testkit.Must(t, g.Close())
-		if d := time.Since(began); d > time.Millisecond {
-			t.Errorf("Close took %v", d)
-		}
-	})
-}
-
 // No ID was issued: a snapshot beside Close must not count the dropped IDs as issued.
 func TestStatsBesideCloseCountNoDroppedIDAsIssued(t *testing.T) {
 	for range 50 {

@@ -31,6 +31,7 @@ import (
 //	sources 2/0 2/1              increment and remainder of each source, which are named a, b and so on;
 //	                             or none
 //	on a ok / range 90 99 2 / fail away / hang / retry; hang / late; ok / sleep 1s; ok / hold; ok / panic
+//	deaf                         has the sources ignore the end of their contexts
 //	log                          shows log records and calls of Trace.Fetched from now on
 //	restore 1                    sets the counter back, as a restored backup does
 //	every 1s                     is the pause after each ID of take
@@ -83,6 +84,7 @@ type script struct {
 	answers testkit.Answers  // of the sources, by name
 	gates   sync.Map         // of channels, by counter: hold waits for them, and go closes them
 	sources []segment.Source
+	deaf    bool      // the sources do not look at their contexts
 	clocked bool      // Numbers have a clock of the story
 	clock   time.Time // of Numbers
 
@@ -106,6 +108,9 @@ type answering struct {
 func (s *answering) Advance(ctx context.Context, name string, n int64) (segment.Range, error) {
 	var given *segment.Range
 	wasted := false
+	if s.deaf {
+		ctx = context.WithoutCancel(ctx)
+	}
 	s.before = func(_ context.Context, name string, _ int64) error {
 		for _, c := range s.answers.Next(s.name) {
 			switch c.Arg(0) {
@@ -170,6 +175,8 @@ func (w *script) step(words testkit.Words) {
 		w.answers.Set(words.Arg(1), words[2:])
 	case "go":
 		close(w.gate(cmp.Or(words.Arg(1), "a")))
+	case "deaf":
+		w.deaf = true
 	case "log":
 		w.logging = true
 	case "every":
