@@ -81,7 +81,8 @@ func (m *mysqlServer) look(ctx context.Context, conn *session, group []table, st
 	for i := range values {
 		fields[i] = &values[i]
 	}
-	err = conn.QueryRowxContext(ctx, "SELECT "+strings.Join(columns, ", ")).Scan(fields...)
+	// Without the names c, the server would send the text of each expression back.
+	err = conn.QueryRowxContext(ctx, "SELECT "+strings.Join(columns, " c, ")+" c").Scan(fields...)
 	// Another look at the same time may have learned first why this one fails.
 	switch d := diagnoseMySQL(err); {
 	case unseen(err) && (m.leavesGroup(ctx, conn, member) || m.leavesReplication(ctx, conn, replication)):

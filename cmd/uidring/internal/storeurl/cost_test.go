@@ -23,7 +23,7 @@ func TestRoundTripsOfALease(t *testing.T) {
 	for name, c := range map[string]struct {
 		claim, renew, free cost
 	}{
-		"MariaDB": {cost{10, 11300}, cost{4, 5700}, cost{4, 1800}}, "MySQL": {cost{10, 10100}, cost{4, 4500}, cost{4, 1100}},
+		"MariaDB": {cost{10, 11100}, cost{4, 5300}, cost{4, 2000}}, "MySQL": {cost{10, 9800}, cost{4, 3900}, cost{4, 1100}},
 		"etcd": {cost{0, 5000}, cost{0, 2600}, cost{0, 1500}}, "ZooKeeper": {cost{14, 4200}, cost{5, 1400}, cost{3, 1100}},
 	} {
 		t.Run(name, func(t *testing.T) {
