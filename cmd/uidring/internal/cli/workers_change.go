@@ -112,7 +112,7 @@ func (f *storeFlags) recover(ctx context.Context, s *streams, seen *listing, ahe
 		}
 		raised, err := f.look(ctx, seen.store) // an earlier call may have raised some
 		if err != nil {
-			return err
+			return fmt.Errorf("the fences are raised, so do not repeat this, but they cannot be shown: %w", err)
 		}
 		fences := append(raised.Workers, worker{FenceTime: seen.Now.Add(ahead)})
 		until := slices.MaxFunc(fences, func(a, b worker) int { return a.FenceTime.Compare(b.FenceTime) }).FenceTime
