@@ -156,7 +156,7 @@ const postgresAllows = "(SELECT bool_and(COALESCE(has_function_privilege(to_regp
 	"['pg_control_system()', 'pg_walfile_name(pg_lsn)', 'pg_current_wal_lsn()']) AS f)"
 
 // postgresName selects the database and the server's address, unless a local socket leads to it.
-const postgresName = "' database ' || current_database() || COALESCE(' at ' || host(inet_server_addr()) || ':' || inet_server_port(), '')"
+const postgresName = "' database ' || current_database() || COALESCE(' at ' || host(inet_server_addr()) || ' port ' || inet_server_port(), '')"
 
 // postgresClock selects microseconds since 1970.
 const postgresClock = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)"
