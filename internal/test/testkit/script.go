@@ -85,7 +85,7 @@ func (w Words) Set(name string, to any) {
 		case *time.Duration:
 			*to = Words{text}.Duration(0)
 		default: // a number
-			_, err := fmt.Sscan(text, to)
+			_, err := fmt.Sscanln(text, to) // unlike Sscan it refuses 5s
 			w.check(err)
 		}
 	}
