@@ -76,7 +76,6 @@ func passes(err error) bool {
 
 // takeAll takes n IDs on each goroutine. The IDs of each unit have neither a gap nor a duplicate,
 // and begin with 0 or at the scattered number of 12 bits or more.
-// It returns the first of each.
 func takeAll(t *testing.T, g *defaultgen.Generator, goroutines, n, batch int) {
 	t.Helper()
 	var ledger idset.Ledger
