@@ -42,7 +42,7 @@ func compareCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error 
 	}
 }
 
-// crowd is more goroutines than most machines have CPUs.
+// crowd is more goroutines than a small machine has CPUs.
 const crowd = 8
 
 // run measures all contestants, some of them also on many goroutines, and then the costs.

@@ -205,7 +205,7 @@ func checkKind(kind string) error {
 	case kinds.MatchString(kind):
 		return nil
 	case len(kind) >= 32: // it may be a key, in the wrong place
-		return invalid("kind", fmt.Sprintf("of %d characters", len(kind)), kindSyntax)
+		return invalid("kind", fmt.Sprintf("of %d bytes", len(kind)), kindSyntax)
 	}
 	return invalid("kind", strconv.Quote(kind), kindSyntax)
 }

@@ -123,7 +123,7 @@ func (r reserved) allows(id int64) error {
 // warnNear logs once that less than a tenth of the worker IDs below first remain above id.
 func (s *store) warnNear(ctx context.Context, once *sync.Once, r reserved, id int64) {
 	left, all := r.first-1-id, r.first-1
-	if 10*left >= all {
+	if left > (all-1)/10 {
 		return
 	}
 	once.Do(func() {

@@ -46,7 +46,6 @@ func (r *report) differs(kind error) bool {
 // succeeded resets the failure state. It reports only the end of an outage: claim has already
 // reported a worker ID that ends a wait.
 func (k *Keeper) succeeded(kept bool) {
-	k.lastErr.Store(nil)
 	if k.report.failure == errOutage {
 		grant := k.Latest().Grant
 		k.Logger.Info("worker ID: the store answers again", workerOf(grant))
@@ -54,6 +53,7 @@ func (k *Keeper) succeeded(kept bool) {
 			generator.Report(k.Logger, "LeaseKept", k.Trace.LeaseKept, assigner.LeaseInfo{Grant: grant})
 		}
 	}
+	k.lastErr.Store(nil)
 	k.delay, k.report.failure, k.report.short, k.report.answer = 0, nil, false, time.Now()
 }
 
