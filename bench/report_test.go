@@ -31,7 +31,7 @@ func TestReadmesShowTheFiguresOfTheReport(t *testing.T) {
 				got = append(got, figure.FindAllString(line, -1)...)
 			}
 		}
-		if len(want) != 14 || !slices.Equal(got, want) {
+		if len(want) != 21 || !slices.Equal(got, want) {
 			t.Errorf("the tables of %s have the figures %q, want the figures of the report %q", name, got, want)
 		}
 	}
