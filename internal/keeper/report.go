@@ -53,7 +53,7 @@ func (k *Keeper) succeeded(kept bool) {
 			generator.Report(k.Logger, "LeaseKept", k.Trace.LeaseKept, assigner.LeaseInfo{Grant: grant})
 		}
 	}
-	k.lastErr.Store(nil)
+	k.lastErr.Store(nil) //mutate:swap the two lines are independent
 	k.delay, k.report.failure, k.report.short, k.report.answer = 0, nil, false, time.Now()
 }
 
