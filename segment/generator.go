@@ -140,7 +140,7 @@ func start(cfg Config, level slog.Level) *Generator {
 	for i, source := range append([]Source{cfg.Source}, cfg.Others...) {
 		g.parts = append(g.parts, g.newPart(i, source))
 	}
-	if len(g.parts) == 1 { //mutate:false,number,operator,true only is faster; the turns of sources are no promise
+	if len(g.parts) == 1 { //mutate:false only is faster
 		g.only = g.parts[0] //mutate:remove calls would be slower
 	}
 	g.claims = make([]claim, len(g.parts))
