@@ -72,9 +72,13 @@ type kind struct {
 	stop     syscall.Signal           // asks for an orderly end without waiting for clients; 0: SIGTERM
 }
 
-// start prepares and starts a server on a free port, and has the test stop it in the end.
+// start prepares and starts a server on a free port, and has the test stop it in the end. It skips
+// a test that is to be short.
 func start(t testing.TB, k kind, args []string) *Server {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("short tests start no server")
+	}
 	program, ok := find(k.programs...)
 	if _, err := os.Stat(k.needs); !ok || k.needs != "" && err != nil {
 		missing(t, k.name, k.apt)
