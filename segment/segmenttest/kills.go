@@ -72,8 +72,11 @@ func (r role) issue(open func(arg string) (segment.Source, error)) error {
 // children's sources. The package's TestMain must call [Child].
 //
 // The faults go on for a second, or as long as the environment variable UIDRING_KILLS says, such as
-// 10m.
+// 10m. Kills skips a test that is to be short.
 func Kills(t *testing.T, f Fixture, arg string, kill, restart func()) {
+	if testing.Short() {
+		t.Skip("waits by the real clock")
+	}
 	const places = 3
 	lasts, err := time.ParseDuration(cmp.Or(os.Getenv("UIDRING_KILLS"), "1s"))
 	if err != nil {

@@ -25,6 +25,7 @@ func image(t *testing.T, instruction string) string {
 }
 
 func TestProgramRunsAsInTheContainer(t *testing.T) {
+	takesTime(t)
 	if out, err := exec.Command("unshare", "--mount", "true").CombinedOutput(); err != nil {
 		t.Skipf("needs mounts of its own: unshare: %v: %s", err, bytes.TrimSpace(out))
 	}

@@ -57,6 +57,14 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// takesTime skips a test that waits by the real clock where tests are to be short.
+func takesTime(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("waits by the real clock")
+	}
+}
+
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	testkit.Must(t, os.WriteFile(path, []byte(text), 0o600))

@@ -66,6 +66,7 @@ func TestHorizonMetricIsAbsentWhileTheStoreIsLocked(t *testing.T) {
 // A client issues IDs from memory, also after the service has stopped. No ID is below a horizon
 // that was read before the draw: a reader that has come so far would never see the row of the ID.
 func TestHorizonIsBelowTheIDsOfClients(t *testing.T) {
+	takesTime(t)
 	t.Parallel()
 	cfg, log := testConfig(t)
 	cfg.MaxAge, cfg.Lease.Window = 2*time.Second, time.Second

@@ -36,6 +36,7 @@ const (
 // servers at once. One server is killed and another one frozen under load: no call fails, no ID
 // comes twice, and the two get next to no requests until the frozen one goes on.
 func TestClientsOutlastTheirServers(t *testing.T) {
+	takesTime(t)
 	r := newRound(t)
 	r.each(func(d *driver) {
 		d.fails("open , "+goodToken+" 0 1000 1000 1000", "invalid")

@@ -58,6 +58,7 @@ func TestLeasesOverHTTPWithstandFaults(t *testing.T) {
 // A token for IDs is none for leases, and the other way round. A namespace that is not offered,
 // and a service without leases, have no route. Both files are read again.
 func TestLeasesHaveTheirOwnTokens(t *testing.T) {
+	takesTime(t)
 	const idToken = "id-0123456789abcdef"
 	cfg, log := testConfig(t)
 	cfg.TokenFile, cfg.LeaseTokenFile = filepath.Join(t.TempDir(), "tokens"), filepath.Join(t.TempDir(), "lease-tokens")

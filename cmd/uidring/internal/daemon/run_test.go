@@ -110,6 +110,7 @@ func TestServeEndsAtOnceOnTheSecondSignal(t *testing.T) {
 // streams, closes the listener of the API, answers requests on open connections and closes these,
 // and waits for a client that reads slowly.
 func TestRunEndsInOrder(t *testing.T) {
+	takesTime(t)
 	t.Parallel()
 	cfg, log := testConfig(t)
 	cfg.Drain, cfg.linger = 2*time.Second, testkit.Patience
@@ -223,6 +224,7 @@ func TestClaimHasTheTimeThatTheLibraryGivesIt(t *testing.T) {
 // A burst of silent connections, more than either listener has places, ends with the time limit for
 // a header. Few open files lower max-connections.
 func TestBurstOfSilentConnectionsIsOutlasted(t *testing.T) {
+	takesTime(t)
 	for shell, silent := range map[string]struct{ api, admin int }{"true": {4200, 300}, "ulimit -n 512": {500, 100}} {
 		t.Run(shell, func(t *testing.T) {
 			t.Parallel()
@@ -254,6 +256,7 @@ func TestBurstOfSilentConnectionsIsOutlasted(t *testing.T) {
 // Clients without a token that keep their connections leave places to others: after an answer, and
 // in HTTP/2 before the first request.
 func TestIdleConnectionsLeavePlaces(t *testing.T) {
+	takesTime(t)
 	t.Parallel()
 	cfg, log := testConfig(t)
 	cfg.MaxConnections = 8
@@ -293,6 +296,7 @@ func TestErrorLogTellsMistakesOfClientsApart(t *testing.T) {
 // Each client stalls at another step, and loses the only place to the next one after a time limit.
 // The limits are a hundredth of the real ones.
 func TestStalledClientsLoseTheirPlaces(t *testing.T) {
+	takesTime(t)
 	service := &Service{cfg: Config{MaxConnections: 1}, logger: slog.New(slog.DiscardHandler)}
 	connections, _ := service.connections()
 	n, err := service.newSite(t.Context(), "listen", "127.0.0.1:0", connections)
