@@ -82,8 +82,8 @@ func (s *store) highestNode(ctx context.Context, conn *session) (int64, error) {
 	return highest.V, err
 }
 
-// reserved describes the worker IDs that WORKER_NODE must not give out: first and all above it,
-// which a namespace of WORKER_LEASE has or, if namespace is "", no worker field.
+// reserved describes the worker IDs that WORKER_NODE must not give out: first and all above it. A
+// namespace of WORKER_LEASE has them; if namespace is "", they do not fit the worker field.
 type reserved struct {
 	namespace string
 	first     int64

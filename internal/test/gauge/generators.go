@@ -14,6 +14,9 @@ import (
 	"github.com/uidring/uidring/segment"
 )
 
+// The loops below are alike: each calls the method of its type directly. A func value or a type
+// parameter would add an indirect call to each ID, which the atomic add beside it does not have.
+
 var silent = slog.New(slog.DiscardHandler)
 
 // Cached makes a generator with its defaults and a fixed worker ID. Its IDs are not kept.
@@ -48,11 +51,14 @@ func LaneNext(g *cached.Generator) Source {
 	}, Close: g.Close}
 }
 
-// Fill returns a source that fills a slice of Stride for each goroutine.
-func Fill[F interface {
+// A filler is a generator of any kind.
+type filler interface {
 	Fill(dst []int64) (int, error)
 	io.Closer
-}](g F) Source {
+}
+
+// Fill returns a source that fills a slice of Stride for each goroutine.
+func Fill[F filler](g F) Source {
 	return Source{Join: func() Taker {
 		dst := make([]int64, Stride)
 		return func(n int) (last int64, err error) {
