@@ -106,11 +106,7 @@ func seenByAll(t *testing.T, n namespace) {
 
 // listDuringSwaps checks that List has each row as it was at some time during the call.
 func listDuringSwaps(t *testing.T, n namespace) {
-	const rows, swaps = 6, 5
-	lists := 15
-	if testing.Short() {
-		lists = 5
-	}
+	const rows, swaps, lists = 6, 5, 15
 	var acknowledged [rows]atomic.Int64
 	var wg sync.WaitGroup
 	stop := make(chan struct{})

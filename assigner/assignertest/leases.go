@@ -118,11 +118,7 @@ func outageBridged(t *testing.T, n namespace) {
 		g, err := cached.New(cached.Config{Assigner: starts, StartTimeout: testkit.Patience})
 		testkit.Close(t, g, err)
 	})
-	pause := 4 * time.Second // clients wait for an answer for less
-	if testing.Short() {
-		pause = time.Second // without the clients that give up
-	}
-	testkit.Pause(t.Context(), pause)
+	testkit.Pause(t.Context(), 4*time.Second) // clients wait for an answer for less
 	up()
 	insist(t, "Renew", raise)
 	start.Wait()

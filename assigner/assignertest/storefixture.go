@@ -71,7 +71,7 @@ func RunStore(t *testing.T, open func(t *testing.T) StoreFixture) {
 		{"OneOfManySwapsWins", oneWins},
 		{"EqualSwapsAtOnceAllCount", equalAtOnce},
 		{"EveryHandleSeesAWriteAtOnce", seenByAll},
-		{"ListDuringSwapsLacksNoRow", listDuringSwaps},
+		{"ListDuringSwapsLacksNoRow", long(listDuringSwaps)},
 		// Several namespaces, and the creation of rows in bulk.
 		{"NamespacesAreApart", namespacesApart},
 		{"NamesThatAreNotAllowedAreRefused", namesRefused},
@@ -80,7 +80,7 @@ func RunStore(t *testing.T, open func(t *testing.T) StoreFixture) {
 		// Leases: the calls of the store that a lease makes, in their order.
 		{"FirstStartsAtOnceSucceed", firstStarts},
 		{"NextHolderOfARowIsAboveItsFence", nextHolders},
-		{"OutageEndsNoLeaseAndNoStart", outageBridged},
+		{"OutageEndsNoLeaseAndNoStart", long(outageBridged)},
 	})
 }
 
@@ -104,6 +104,16 @@ func runCases(t *testing.T, open func(t *testing.T) StoreFixture, cases []storeC
 	lossy := status(t, open(t).Handle()).Lossy
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) { c.run(t, namespace{open(t), lossy}) })
+	}
+}
+
+// long leaves out of short tests a case that waits for seconds.
+func long(run func(*testing.T, namespace)) func(*testing.T, namespace) {
+	return func(t *testing.T, n namespace) {
+		if testing.Short() {
+			t.Skip("waits for seconds")
+		}
+		run(t, n)
 	}
 }
 
