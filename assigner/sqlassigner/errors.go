@@ -67,7 +67,7 @@ func (s *store) explain(ctx context.Context, what string, tries int, err error) 
 		for _, t := range s.group {
 			group = cmp.Or(t.group, group)
 		}
-		d.advice = "create it with " + s.dialect.creation(group)
+		d.advice = "create it with " + s.dialect.creation(group) + ", but restore a lost table: an empty one repeats IDs"
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		d.advice = cmp.Or(d.advice, "the server has not answered in time: another session may hold a lock on the row or the table, "+
@@ -82,10 +82,7 @@ func (s *store) explain(ctx context.Context, what string, tries int, err error) 
 	if ended := ctx.Err(); ended != nil && !errors.Is(err, ended) {
 		err = fmt.Errorf("%w (%w)", err, ended)
 	}
-	if d.sentinel == nil {
-		return fmt.Errorf("sqlassigner: cannot %s: %w%s", what, err, d.advice)
-	}
-	return fmt.Errorf("%w: cannot %s: %w%s", d.sentinel, what, err, d.advice)
+	return fmt.Errorf("%w: cannot %s: %w%s", cmp.Or(d.sentinel, errors.New("sqlassigner")), what, err, d.advice)
 }
 
 // unconnected words the error of a call that got no connection of the pool.
@@ -132,7 +129,8 @@ var (
 		advice: "the database does not exist, or the user has no right to it: CREATE DATABASE, or GRANT SELECT, INSERT, UPDATE, CREATE on its tables"}
 	duplicate = diagnosis{passes: true, exists: true, advice: "either many processes write the same row, or rows of WORKER_NODE " +
 		"were deleted and its counter was set back: raise it above the largest ID of WORKER_NODE_TOKEN"}
-	keyMissing = diagnosis{advice: "the table lacks its primary key, which keeps two processes apart: create it as package schema has it"}
+	keyMissing = diagnosis{advice: "the table lacks its primary key, which keeps two processes apart: add it as package schema has it"}
+	altered    = diagnosis{advice: "a column of the table was dropped or renamed: put it back"}
 	noDatabase = diagnosis{sentinel: ErrTableMissing, advice: "create the database, or correct its name"}
 	noTable    = diagnosis{sentinel: ErrTableMissing}
 	noVariable = diagnosis{sentinel: leasestore.ErrNotDurable,

@@ -44,6 +44,7 @@ var mysqlErrors = join(map[*diagnosis][]uint16{
 	&noTable:           {1146},
 	&duplicate:         {1062},
 	&keyMissing:        {1176, 3098}, // Group Replication rejects a table without a key
+	&altered:           {1054},
 	&noVariable:        {1193},
 	&statementFormat:   {1665},
 	&mixedEngines:      {1785, 1786}, // with GTIDs

@@ -41,8 +41,7 @@ func (l mysqlLook) judge(conn *session, status *leasestore.Status) error {
 		switch {
 		case !engine.Valid: // missing
 		case t.key != "" && key != t.key:
-			return notDurable("table %s lacks its primary key (%s), and has (%s): two processes could have one row each; "+
-				"create the table as package schema has it", t.name, t.key, key)
+			return notDurable("table %s lacks its primary key (%s), and has (%s): two processes could have one row each; add it", t.name, t.key, key)
 		case !strings.EqualFold(engine.String, "InnoDB"):
 			status.Faults = append(status.Faults, fmt.Sprintf("table %s with ENGINE=%s (allowed: InnoDB)", t.name, engine.String))
 		}

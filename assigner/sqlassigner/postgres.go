@@ -96,7 +96,7 @@ var postgresErrors = map[string]diagnosis{
 	"53000": full, "53100": full, "53200": full, "58030": full, // open files, disk, memory, input or output
 	"53300": noConnection, "57014": timedOut, "25P04": timedOut, // by statement_timeout or another session, by transaction_timeout
 	"28000": noLogin, "28P01": noLogin, "42501": noRightOfSchema, // user, password, table or schema
-	"3D000": noDatabase, "42P01": noTable,
+	"3D000": noDatabase, "42P01": noTable, "42703": altered,
 	"42P05": pooled, "26000": pooled, // a prepared statement exists already, or does not exist
 	"23505": duplicate, "42P10": keyMissing, // ON CONFLICT names no key
 }

@@ -69,6 +69,7 @@ var sqliteErrors = []struct {
 	{13, "database or disk is full", diagnosis{passes: true, advice: "make room on the disk, or raise PRAGMA max_page_count"}},
 	{14, "unable to open database file", diagnosis{sentinel: ErrUnreachable, advice: "check that the file and its folder exist and are writable"}},
 	{0, "no such table", noTable},
+	{0, "no such column", altered},
 	{0, "UNIQUE constraint failed", duplicate},
 	{0, "ON CONFLICT clause does not match", keyMissing},
 }
