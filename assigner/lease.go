@@ -165,7 +165,7 @@ func (l *lease) prove(row leasestore.Row) {
 func (l *lease) check(found leasestore.Row) error {
 	switch {
 	case found.Version == 0:
-		return fmt.Errorf("%w: %w: row %d: never delete rows: fences are lost with them", ErrWorkerRowLost, leasestore.ErrRowMissing, l.row.WorkerID)
+		return fmt.Errorf("%w: %w: row %d: run Recover, since its fence is lost, and never delete rows", ErrWorkerRowLost, leasestore.ErrRowMissing, l.row.WorkerID)
 	case found.Version == l.row.Version && found.Token == "":
 		l.grant.Last = min(l.grant.Last, found.Fence) // the next holder starts above it
 		return fmt.Errorf("%w: row %d has been released by a copy of this process", ErrWorkerRowLost, l.row.WorkerID)
