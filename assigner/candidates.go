@@ -108,7 +108,7 @@ func (c *claim) none(free []leasestore.Row) error {
 		nearest := c.found(slices.MinFunc(free, func(a, b leasestore.Row) int { return cmp.Compare(c.found(a), c.found(b)) }))
 		after := c.terms.alloc.Time(nearest).Sub(c.terms.alloc.Time(c.view.fences.farthest(c.view.now))) // saturates, unlike a product
 		if nearest <= c.meta.Quarantine {
-			return generator.Passing{Err: fmt.Errorf("%w: for %v more: the store is another server or another copy of its file, now %q, and may have lost commits",
+			return generator.Passing{Err: fmt.Errorf("%w: for %v more: the store may have lost commits: it went back, or is another server or another copy of its file, now %q",
 				ErrQuarantined, after, c.meta.Identity), After: after}
 		}
 		return generator.Passing{Err: fmt.Errorf("%w: the fences of all free worker IDs are more than %v ahead; wait for the clock, or raise MaxLead in the whole "+

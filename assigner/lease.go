@@ -140,7 +140,7 @@ func (l *lease) raise(ctx context.Context, next leasestore.Row, bound int64) err
 			return fmt.Errorf("%w: row %d: the server was %q, and the present one has lost the last claim or renewal of this process, as a failover "+
 				"may; it takes another worker ID", ErrWorkerRowLost, l.row.WorkerID, l.server)
 		}
-		if err := l.check(found); err != nil {
+		if err := l.suspect(l.check(found), bound); err != nil {
 			return err
 		}
 		l.prove(found)

@@ -143,6 +143,9 @@ type leaser struct {
 
 	faults atomic.Pointer[string] // of the store at the last look
 	losses atomic.Int64           // of the row, to other processes of the same owner, since it was last free
+	// setBack is 1 above Meta.Fence of a lease that has found its row missing or set back; 0: none
+	// has, or recognise has stored a bound since.
+	setBack atomic.Int64
 }
 
 // maxSpan, ten years, keeps sums of spans from overflowing.

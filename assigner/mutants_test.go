@@ -3,6 +3,8 @@ package assigner
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -104,9 +106,10 @@ func TestSimulationHasNoDuplicatesWith(t *testing.T) {
 		"failovers that lose renewals in use, with two pairs of clocks": {
 			moves: 100, calm: true, pairs: true, all: true, often: true, fenced: 50, accident: loseRenewal,
 		},
-		"a copied process, invalidated and closed": {accident: func(w *simWorld) { closeCopy(w, true) }, fenced: 30},
-		"commits lost, grants proved since":        {accident: loseCommits, fenced: 30},
-		"rows revoked":                             {accident: revokeRow, often: true, fenced: 30, moves: 25},
+		"a store that goes back, if a holder notices first": {calm: true, all: true, fenced: 30, accident: goBack},
+		"a copied process, invalidated and closed":          {accident: func(w *simWorld) { closeCopy(w, true) }, fenced: 30},
+		"commits lost, grants proved since":                 {accident: loseCommits, fenced: 30},
+		"rows revoked":                                      {accident: revokeRow, often: true, fenced: 30, moves: 25},
 		"rows revoked on a lossy store that loses commits": {
 			lossy: true, all: true, fenced: 30, often: true,
 			accident: func(w *simWorld) { revokeOr(w, loseCommits) },
@@ -212,6 +215,43 @@ func loseRows(w *simWorld) bool {
 	w.era++
 	w.log("the store has lost %d commits", n)
 	return true
+}
+
+// goBack is a restore without a recovery, or the loss of all rows. A holder is the first that calls
+// the store, and no process finds a row again that it has lost.
+func goBack(w *simWorld) {
+	h := w.holders[w.rng.IntN(len(w.holders))]
+	l, ok := h.lease.(*lease)
+	if !ok || h.renewing || h.ending {
+		return
+	}
+	link, renew := l.leaser.store, func() error {
+		_, err := l.Renew(context.Background(), Use{Used: h.last, Want: h.last, Oldest: h.last + 1})
+		return err
+	}
+	l.leaser.store = w.store.current()
+	defer func() { l.leaser.store = link }()
+	if stored := w.store.rows[l.row.WorkerID]; renew() != nil || l.row.Fence == stored.Fence {
+		return
+	}
+	for _, other := range w.holders {
+		if l, ok := other.lease.(*lease); !ok || w.store.rows[l.row.WorkerID].Token != l.row.Token {
+			other.start(nil, nil)
+		}
+	}
+	if w.chance(30) {
+		forget(w)
+	} else {
+		loseRows(w) // at least the renewal
+	}
+	err := renew()
+	h.lease, h.grant = nil, Grant{}
+	if !errors.Is(err, leasestore.ErrRowMissing) && !errors.Is(err, leasestore.ErrFenceRegressed) {
+		w.wrong = append(w.wrong, fmt.Sprint("the holder notices ", err))
+	}
+	if l, err := h.assigner.Assign(context.Background(), h.domain); err == nil {
+		w.wrong = append(w.wrong, fmt.Sprintf("the holder takes %+v at once", l.Grant()))
+	}
 }
 
 // loseClaim is a failover that loses a single commit, a claim. The next claim may leave the same

@@ -18,29 +18,40 @@ func quarantined(workerID int64, remaining time.Duration, reason string) error {
 	return generator.Passing{Err: fmt.Errorf("%w: worker %d for %v more: %s", ErrQuarantined, workerID, remaining, reason), After: remaining}
 }
 
-// recognise stores a bound when the store is another server, or another copy of its data, than at
-// the last claim: it may lack commits. All deltas that the earlier servers have granted lie below
+// recognise stores a bound when the store may lack commits: it is another server, or another copy
+// of its data, than at the last claim, or a lease of this assigner has found its row missing or set
+// back, and no recovery has followed. All deltas that the store has granted and forgotten lie below
 // the bound, since the cap on fences counts from the present, except for a holder that ran further
-// ahead of the clock than MaxLead. Later claims of worker IDs that these servers may have granted
-// begin above the bound, see found. The earlier servers must not grant any more.
+// ahead of the clock than MaxLead. Later claims of worker IDs that may have been forgotten begin
+// above the bound, see found. The earlier servers must not grant any more.
 //
 // The first claim or renewal on the server stores the bound, so that neither later claims nor
 // restarts extend the quarantine. A second failover that loses the bound makes a higher one.
 func (c *claim) recognise() error {
-	for c.view.status.Identity != "" && !c.view.status.Lossy && !c.meta.Recovering() && c.meta.Identity != c.view.status.Identity {
+	for !c.view.status.Lossy && !c.meta.Recovering() {
+		moved := c.view.status.Identity != "" && c.meta.Identity != c.view.status.Identity
+		setBack := c.leaser.setBack.Load()
+		if !moved && c.meta.Fence >= setBack {
+			return nil
+		}
 		before, next := c.meta.Identity, c.meta
-		next.Identity = c.view.status.Identity
+		next.Identity = cmp.Or(c.view.status.Identity, before)
 		next.Quarantine = max(next.Quarantine+1, c.view.forgotten(c.meta.Fence)) // another one after each change, see term
 		stored, err := c.swapMeta(next)
 		if err != nil {
 			return err
 		}
-		if stored {
-			c.warn("assigner: the store is another server or another copy of its file, and may have lost commits", "store", c.view.status.Store, "namespace", c.view.status.Namespace,
-				"now", c.meta.Identity, "before", before, "starts_wait_until", stamp(c.terms.alloc.Time(c.meta.Quarantine-c.view.fences.lead)),
-				"remedy", fmt.Sprintf("none is needed after a failover, unless a generator was over %v (MaxLead) ahead of the clock; "+
-					"never use two copies of a store", c.terms.span(c.view.fences.lead)))
+		if !stored {
+			continue
 		}
+		c.leaser.setBack.CompareAndSwap(setBack, 0)
+		text, remedy := "assigner: the store is another server or another copy of its file, and may have lost commits", "none is needed after a failover, unless"
+		if !moved {
+			text, remedy = "assigner: the store has lost commits, and no recovery has followed", "run Recover if a process has started since the loss, or if"
+		}
+		c.warn(text, "store", c.view.status.Store, "namespace", c.view.status.Namespace,
+			"now", c.meta.Identity, "before", before, "starts_wait_until", stamp(c.terms.alloc.Time(c.meta.Quarantine-c.view.fences.lead)),
+			"remedy", fmt.Sprintf("%s a generator was over %v (MaxLead) ahead of the clock; never use two copies of a store", remedy, c.terms.span(c.view.fences.lead)))
 	}
 	return nil
 }
@@ -81,6 +92,15 @@ func (l *lease) rewound(found leasestore.Row) bool {
 	return found.Version < l.row.Version ||
 		//mutate:operator a swap from an equal row succeeds
 		found.Token == l.row.Token && found.Fence < l.row.Fence
+}
+
+// suspect returns err, of check. If it shows that the store went back, and this renewal has stored
+// no bound, the next claim stores one.
+func (l *lease) suspect(err error, bound int64) error {
+	if bound == 0 && (errors.Is(err, leasestore.ErrRowMissing) || errors.Is(err, leasestore.ErrFenceRegressed)) {
+		l.leaser.setBack.Store(l.fence + 1)
+	}
+	return err
 }
 
 // found returns the fence above which a claim of a row begins. Of a new worker ID it is the zero

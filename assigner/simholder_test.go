@@ -57,6 +57,7 @@ func (h *simHolder) start(lease Lease, like *simHolder) {
 	h.cutOff = 0
 	h.assigner.(*leaser).waiting = nil
 	h.assigner.(*leaser).losses.Store(0)
+	h.assigner.(*leaser).setBack.Store(0)
 	if lease != nil {
 		h.lease, h.grant, h.last, h.proved, h.serial = lease, like.grant, like.last, like.proved, h.w.newSerial()
 	}
