@@ -15,21 +15,15 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/keeper"
 	"github.com/uidring/uidring/internal/test/fakeassigner"
+	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
 // A Generator is a generator under test.
 type Generator interface {
-	Next() (int64, error)
-	NextContext(ctx context.Context) (int64, error)
-	Fill(dst []int64) (int, error)
-	FillContext(ctx context.Context, dst []int64) (int, error)
-	Reserve(n int) (first int64, got int, err error)
-	ReserveContext(ctx context.Context, n int) (first int64, got int, err error)
+	scripts.Generator
 	Parse(id int64) (bitsalloc.Fields, error)
 	WorkerID() int64
-	Invalidate()
-	Close() error
 }
 
 // A Config has the fields that the Configs of both packages have. Policy is a value of the field

@@ -21,65 +21,9 @@ import (
 
 // The results of the commands of a story, as text.
 
-// ids takes IDs by a command. With an error it returns the IDs before that.
-func (w *story) ids(words testkit.Words) (ids []int64, err error) {
-	switch words.Arg(0) {
-	case "take":
-		next := w.next(words.Arg(2))
-		for range words.Number(1) {
-			id, err := next()
-			ids = w.issued(ids, id, 1, err)
-			if err != nil {
-				return ids, err
-			}
-		}
-		return ids, nil
-	case "fill":
-		ids = make([]int64, words.Number(1))
-		n, err := w.Fill(ids)
-		return ids[:n], err
-	case "reserve":
-		first, n, err := w.Reserve(int(words.Number(1)))
-		return w.issued(nil, first, n, err), err
-	}
-	ctx, cancel := context.WithTimeout(w.t.Context(), words.Duration(1))
-	defer cancel()
-	switch words.Arg(2) {
-	case "fill":
-		ids = make([]int64, words.Number(3))
-		n, err := w.FillContext(ctx, ids)
-		return ids[:n], err
-	case "reserve":
-		first, n, err := w.ReserveContext(ctx, int(words.Number(3)))
-		return w.issued(nil, first, n, err), err
-	}
-	id, err := w.NextContext(ctx)
-	return w.issued(nil, id, 1, err), err
-}
-
-// issued adds the n IDs from first on to ids. Beside an error there is none.
-func (w *story) issued(ids []int64, first int64, n int, err error) []int64 {
-	if err != nil {
-		n = 0
-	}
-	if n == 0 && first != 0 {
-		w.t.Errorf("ID %d, %v, want 0", first, err)
-	}
-	for i := range int64(n) {
-		ids = append(ids, first+i)
-	}
-	return ids
-}
-
-// next returns Next of the generator or of a lane.
-func (w *story) next(lane string) func() (int64, error) {
-	if lane == "" {
-		return w.Next
-	}
-	if w.lanes[lane] == nil {
-		w.lanes[lane] = w.Lane(w.Generator)
-	}
-	return w.lanes[lane]
+// ids takes IDs by a command.
+func (w *story) ids(words testkit.Words) ([]int64, error) {
+	return w.Take(w.Generator, func() func() (int64, error) { return w.Lane(w.Generator) }, words)
 }
 
 // crowd makes a command on n goroutines at once, and returns all IDs in order and an error.
@@ -101,7 +45,7 @@ func (w *story) pace(words testkit.Words) (string, error) {
 			return "", err
 		}
 		for _, id := range ids {
-			behind = max(behind, time.Since(ParseID(w.t, w, id).Time))
+			behind = max(behind, time.Since(ParseID(w.T, w, id).Time))
 			last = w.list(words.Arg(4), []int64{id})
 			n++
 		}
@@ -110,7 +54,7 @@ func (w *story) pace(words testkit.Words) (string, error) {
 	}
 	text := fmt.Sprintf("%d IDs up to %s", n, last)
 	if behind > 0 {
-		text += fmt.Sprintf(", %v behind the clock at the most", behind)
+		text += fmt.Sprintf(", at most %v behind the clock", behind)
 	}
 	return text, nil
 }
@@ -121,9 +65,9 @@ func (w *story) list(source string, ids []int64) string {
 	defer w.mu.Unlock()
 	all := make([]bitsalloc.Fields, len(ids))
 	for i, id := range ids {
-		all[i] = ParseID(w.t, w, id)
+		all[i] = ParseID(w.T, w, id)
 		if id <= w.last[source] || all[i].DatacenterID != w.cfg.DatacenterID {
-			w.t.Errorf("%v after %d, want a later ID of datacenter %d", all[i], w.last[source], w.cfg.DatacenterID)
+			w.T.Errorf("%v after %d, want a later ID of datacenter %d", all[i], w.last[source], w.cfg.DatacenterID)
 		}
 		w.last[source] = id
 	}
@@ -171,12 +115,12 @@ func stats(g Generator) reflect.Value { return reflect.ValueOf(g).MethodByName("
 func (w *story) fields(names []string) string {
 	stats := stats(w.Generator)
 	if worker := stats.FieldByName("WorkerID").Int(); worker != w.WorkerID() {
-		w.t.Errorf("Stats = %+v, and WorkerID() = %d", stats, w.WorkerID())
+		w.T.Errorf("Stats = %+v, and WorkerID() = %d", stats, w.WorkerID())
 	}
 	if issued := stats.FieldByName("Issued"); issued.IsValid() {
 		sum := issued.Int() + stats.FieldByName("Retired").Int() + stats.FieldByName("Remaining").Int()
 		if put := w.put.Load() << w.cfg.Layout.SequenceBits; sum != put {
-			w.t.Errorf("Stats = %+v, but %d IDs were put", stats, put)
+			w.T.Errorf("Stats = %+v, but %d IDs were put", stats, put)
 		}
 	}
 	texts := make([]string, len(names))
@@ -193,22 +137,14 @@ var sentinels = []error{
 	assigner.ErrUnfencedReuse, assigner.ErrWorkerInUse, assigner.ErrWorkerOutOfRange, assigner.ErrWorkerUnknown,
 }
 
-// text writes an error, when it passes, and whether it is the end of the caller's context.
+// text writes an error, the same for each package and policy.
 func (w *story) text(err error) string {
-	text := strings.NewReplacer("\n", "; ", w.Package+": ", "PACKAGE: ").Replace(w.Text(w.cfg.Policy, err))
-	for _, sentinel := range sentinels {
-		if errors.Is(err, sentinel) != strings.Contains(err.Error(), sentinel.Error()) {
-			w.t.Errorf("errors.Is(%v, %v) = %v", err, sentinel, errors.Is(err, sentinel))
-		}
-	}
+	text := strings.ReplaceAll(w.Subject.Text(w.cfg.Policy, err), w.Package+": ", "PACKAGE: ")
 	if f, ok := errors.AsType[*uidring.FieldError](err); ok && !strings.Contains(text, f.Field+" "+f.Given) {
 		text += fmt.Sprintf(" (%s %s)", f.Field, f.Given)
 	}
-	if after, passes := uidring.RetryAfter(err); passes {
-		text += fmt.Sprintf(" (passes after %v)", after)
-	}
-	if _, timeout := errors.AsType[net.Error](err); timeout || errors.Is(err, context.DeadlineExceeded) {
-		text += " (the end of the context)"
+	if _, timeout := errors.AsType[net.Error](err); timeout && !errors.Is(err, context.DeadlineExceeded) {
+		text += " (a timeout)"
 	}
 	return text
 }

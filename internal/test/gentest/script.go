@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring"
@@ -24,11 +21,9 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// Scripts runs scripts in fake time: the files in testdata of the package under test, and of this
-// package, which has the stories that the packages share. A paragraph is a story of one generator:
-// a title behind #, and commands behind >. Below a command the script has its IDs, its error, and
-// how long it took if it took time. A story runs with each policy of the package, with the same
-// answers, unless it names a policy.
+// Scripts runs scripts: the files in testdata of the package under test, and of this package, which
+// has the stories that the packages share. A paragraph is a [scripts.Story] of one generator. It
+// runs with each policy of the package, with the same answers, unless it names a policy.
 //
 // A story begins in unit 1000, with units of a second and 16 IDs each. An ID is written as its
 // delta and sequence number, as in 1000.15; s stands for a scattered sequence number. IDs that
@@ -41,16 +36,14 @@ import (
 //	on renew to 1200 / raise 30 / fail lost
 //	on release hang
 //	on read sleep 2ms / at 253370764800 / ok    readings of the user's clock; at sets the Unix time
-//	on padded ok / hold / ok                    calls of Trace.Padded; hold waits for the command go
+//	on padded ok / hold / ok                    calls of Trace.Padded
 //	show assign renew release rejected failed log    calls of the store and of Trace, log records
-//	clock +1h                                   moves the user's clock
 //	within 10s                                  sets RenewWithin of leases
 //
-// Each call takes the next answer, and the last answer stays. An answer is a list of commands. A
-// grant is fenced, with First and Last, or derived, with First, and otherwise fresh; worker sets
-// its worker ID. It may also be zero, except for the worker ID, or none. to sets the limit, and
-// raise moves it so far beyond the delta wanted. hang waits for the end of the context, and fail
-// returns one of the failures.
+// Each call takes the next answer, and the last answer stays. A grant is fenced, with First and
+// Last, lossy, or derived, with First, and otherwise fresh; worker sets its worker ID, and other
+// adds one. It may also be zero, except for the worker ID, or none. to sets the limit, and raise
+// moves it so far beyond the delta wanted.
 //
 // These commands are under test:
 //
@@ -58,16 +51,13 @@ import (
 //	open layout=28/0/10/4@1s age=24h datacenter=3 timeout=10s reuse    fields of the Config
 //	open static=7, leased, unassigned     other assigners
 //	open policy=1, or the name of a policy, and words of the package
-//	take 20, fill 5, reserve 3            Next, Fill and Reserve
-//	wait 1m, wait 1m fill 5, wait 1m reserve 3    NextContext, FillContext and ReserveContext within a time
-//	take 20 l                             Next of a lane, which is made for its first use
+//	take, fill, reserve and wait          see Take
 //	pace 100 16 5s, pace 100 16 5s l      takes 16 IDs, and sleeps, 100 times
 //	crowd 100 wait 1m                     takes IDs on so many goroutines
 //	locked take 20                        runs a command while no IDs are prepared
-//	beside sleep 1s; wait 1m              runs commands beside the following ones
 //	stats Remaining LastDelta             fields of Stats
 //	oldest                                the oldest delta that the store knows
-//	invalidate, close, sleep 1s, and commands of the package
+//	invalidate, close, and commands of the package
 func Scripts(t *testing.T, subject Subject) {
 	runScripts(t, subject)
 	t.Run("shared", func(t *testing.T) {
@@ -77,49 +67,20 @@ func Scripts(t *testing.T, subject Subject) {
 }
 
 func runScripts(t *testing.T, subject Subject) {
-	scripts.Run(t, func(t *testing.T, paragraph string) (first string) {
-		for policy := range subject.Policies {
-			synctest.Test(t, func(t *testing.T) {
-				w := newStory(t, &suite{subject, policy})
-				got := w.Run(paragraph, func(words testkit.Words) {
-					w.command(words)
-					synctest.Wait()
-					w.Events(w.results.Read())
-					w.Events(w.events.Read())
-				})
-				for _, g := range w.opened {
-					_ = g.Close()
-				}
-				if policy == 0 {
-					first = got
-				} else if got != first {
-					t.Errorf("under policy %d:\n%s", policy, got)
-				}
-			})
-		}
-		return first
-	})
+	t.Helper()
+	scripts.Stories(t, len(subject.Policies), func(s *scripts.Story) { newStory(s, &suite{subject, s.Policy}) })
 }
 
 // A story is the world of a paragraph.
 type story struct {
-	testkit.Script
+	*scripts.Story
 	*suite
-	t       *testing.T
-	number  int64 // of the story
-	store   *fakeassigner.Assigner
-	answers testkit.Answers
-	results testkit.Recorder // of commands
-	events  testkit.Recorder
-	shown   sync.Map     // kinds of events
-	off     atomic.Int64 // nanoseconds that the user's clock is ahead
-	put     atomic.Int64 // blocks
-	gate    chan struct{}
+	number int64 // of the story
+	store  *fakeassigner.Assigner
+	put    atomic.Int64 // blocks
 
 	Generator // opened last
 	cfg       Config
-	opened    []Generator
-	lanes     map[string]func() (int64, error)
 	mu        sync.Mutex       // guards last
 	last      map[string]int64 // the last ID of the stream, which has no name, and of each lane
 }
@@ -128,35 +89,27 @@ type story struct {
 // remembers a worker ID.
 var stories atomic.Int64
 
-func newStory(t *testing.T, s *suite) *story {
-	w := &story{suite: s, t: t, number: stories.Add(1), gate: make(chan struct{})}
-	w.lanes, w.last = make(map[string]func() (int64, error)), make(map[string]int64)
+func newStory(s *scripts.Story, of *suite) {
+	w := &story{Story: s, suite: of, number: stories.Add(1), last: make(map[string]int64)}
+	s.Do, s.Text, s.Sentinels, s.Failures = w.test, w.text, sentinels, failures
 	w.store = &fakeassigner.Assigner{
 		OnAssign: func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 			if d.MaxAhead == math.MaxInt64 {
-				w.note("assign", "assign")
+				w.Event("assign", "assign")
 			} else {
-				w.note("assign", "assign, at most %d units ahead", d.MaxAhead)
+				w.Event("assign", "assign, at most %d units ahead", d.MaxAhead)
 			}
 			g, _ := fakeassigner.Fresh(ctx, nth, d)
-			return g, w.answer(ctx, "assign", &g, 0)
+			return g, Answer(ctx, s, "assign", &g, 0)
 		},
 		OnRenew: func(ctx context.Context, g *assigner.Grant, used, want int64) error {
-			w.note("renew", "renew, used %d, wanted %d", used, want)
-			return w.answer(ctx, "renew", g, want)
+			w.Event("renew", "renew, used %d, wanted %d", used, want)
+			return Answer(ctx, s, "renew", g, want)
 		},
 		OnRelease: func(ctx context.Context, g assigner.Grant, used int64) error {
-			w.note("release", "release, used %d", used)
-			return w.answer(ctx, "release", &g, 0)
+			w.Event("release", "release, used %d", used)
+			return Answer(ctx, s, "release", &g, 0)
 		},
-	}
-	return w
-}
-
-// note records an event of a kind that the story shows.
-func (w *story) note(kind, format string, args ...any) {
-	if _, shown := w.shown.Load(kind); shown {
-		w.events.Note(format, args...)
 	}
 }
 
@@ -170,95 +123,48 @@ var failures = map[string]error{
 	"missing": errors.Join(assigner.ErrWorkerRowLost, leasestore.ErrRowMissing),
 }
 
-// answer runs the next answer of the store.
-func (w *story) answer(ctx context.Context, operation string, g *assigner.Grant, want int64) (err error) {
-	for _, words := range w.answers.Next(operation) {
-		switch words.Arg(0) {
-		case "fenced":
-			g.First, g.Last, g.Guarantee, g.Reusable = words.Number(1), words.Number(2), assigner.GuaranteeFenced, true
+// Answer runs the next answer of a store in a story, which may change a grant: see Scripts.
+func Answer(ctx context.Context, s *scripts.Story, operation string, g *assigner.Grant, want int64) error {
+	return s.Answer(ctx, operation, func(words testkit.Words) bool {
+		switch name := words.Arg(0); name {
+		case "fenced", "lossy":
+			g.First, g.Last, g.Guarantee, g.Reusable = words.Number(1), words.Number(2), guarantees[name], true
 		case "derived":
 			g.First, g.Guarantee, g.Reusable = words.Number(1), assigner.GuaranteeDerived, true
 		case "worker":
 			g.WorkerID = words.Number(1)
+		case "other":
+			g.WorkerID++
 		case "to":
 			g.Last = words.Number(1)
 		case "raise":
 			g.Last = max(g.Last, want+words.Number(1))
-		case "hang":
-			<-ctx.Done()
-			err = ctx.Err()
-		case "fail":
-			err = failures[words.Arg(1)]
 		case "zero":
 			*g = assigner.Grant{WorkerID: 3}
 		case "none":
 			*g = assigner.Grant{}
 		default:
-			w.command(words)
+			return false
 		}
-	}
-	return err
+		return true
+	})
 }
+
+var guarantees = map[string]assigner.Guarantee{"fenced": assigner.GuaranteeFenced, "lossy": assigner.GuaranteeLossy}
 
 // zone is the time zone of the user: errors have times in UTC.
 var zone = time.FixedZone("", 3600)
 
 // now is the user's clock.
 func (w *story) now() time.Time {
-	now := time.Now().Add(time.Duration(w.off.Load())).In(zone)
-	for _, words := range w.answers.Next("read") {
-		switch words.Arg(0) {
-		case "at":
-			now = time.Unix(words.Number(1), 0).In(zone)
-		default:
-			w.command(words)
+	now := time.Now().Add(w.Ahead())
+	_ = w.Answer(w.T.Context(), "read", func(words testkit.Words) bool {
+		if words.Arg(0) == "at" {
+			now = time.Unix(words.Number(1), 0)
 		}
-	}
-	return now
-}
-
-// command makes a command, and records its result.
-func (w *story) command(words testkit.Words) {
-	if w.prepare(words) {
-		return
-	}
-	began := time.Now()
-	result, err := w.test(words)
-	if err != nil {
-		result = strings.TrimPrefix(result+"; error: "+w.text(err), "; ")
-	}
-	if took := time.Since(began); took > 0 && words.Arg(0) != "pace" {
-		result = strings.TrimSpace(fmt.Sprintf("%s after %v", result, took))
-	}
-	if result != "" {
-		w.results.Note("%s", result)
-	}
-}
-
-// prepare makes a command that prepares a story. It returns false for another one.
-func (w *story) prepare(words testkit.Words) bool {
-	switch words.Arg(0) {
-	case "on":
-		w.answers.Set(words.Arg(1), words[2:])
-	case "show":
-		for _, kind := range words[1:] {
-			w.shown.Store(kind, true)
-		}
-	case "clock":
-		w.off.Add(int64(words.Duration(1)))
-	case "within":
-		w.store.Within = words.Duration(1)
-	case "go":
-		close(w.gate)
-	case "hold":
-		<-w.gate
-	case "sleep":
-		time.Sleep(words.Duration(1))
-	case "ok":
-	default:
-		return false
-	}
-	return true
+		return words.Arg(0) == "at"
+	})
+	return now.In(zone)
 }
 
 // test makes a command under test, and returns its result.
@@ -266,6 +172,8 @@ func (w *story) test(words testkit.Words) (result string, err error) {
 	switch name := words.Arg(0); {
 	case name == "open":
 		return "", w.openStory(words)
+	case name == "within":
+		w.store.Within = words.Duration(1)
 	case w.Generator == nil:
 		return "", errors.New("no generator is open")
 	case name == "take", name == "fill", name == "reserve", name == "wait":
@@ -279,43 +187,26 @@ func (w *story) test(words testkit.Words) (result string, err error) {
 		w.Invalidate()
 	case name == "close":
 		return "", w.Close()
-	case name == "beside":
-		go func() {
-			w.commands(words[1:])
-			w.results.Note("done: %s", strings.Join(words[1:], " "))
-		}()
 	case name == "crowd":
 		return w.crowd(int(words.Number(1)), words[2:])
 	case name == "pace":
 		return w.pace(words)
 	case name == "locked":
 		defer w.Lock(w.Generator)()
-		w.command(words[1:])
+		w.Command(words[1:])
 	case w.Commands[name] != nil:
 		return w.Commands[name](w.Generator, words)
 	default:
-		w.t.Errorf("unknown command %q", words)
+		w.T.Errorf("unknown command %q", words)
 	}
 	return "", nil
-}
-
-// commands makes commands that are parted by ;.
-func (w *story) commands(words testkit.Words) {
-	for part := range strings.SplitSeq(strings.Join(words, " "), ";") {
-		w.command(strings.Fields(part))
-	}
 }
 
 // openStory makes a generator. The others of the story stay open, as if they were in processes that
 // were killed.
 func (w *story) openStory(words testkit.Words) error {
-	within := 24 * time.Hour
-	words.Set("within", &within)
-	canceled := within + time.Second
-	words.Set("cancel", &canceled)
-	ctx, cancel := context.WithTimeout(w.t.Context(), within)
+	ctx, cancel := w.Context(words)
 	defer cancel()
-	defer time.AfterFunc(canceled, cancel).Stop()
 	w.cfg = w.configOf(words)
 	w.put.Store(0)
 	g, err := w.New(ctx, w.cfg)
@@ -323,8 +214,8 @@ func (w *story) openStory(words testkit.Words) error {
 		w.checkMistakes(err)
 		return err
 	}
-	w.Generator, w.opened = g, append(w.opened, g)
-	clear(w.lanes)
+	w.Generator = g
+	w.T.Cleanup(func() { _ = g.Close() })
 	clear(w.last)
 	return nil
 }
@@ -335,7 +226,7 @@ func (w *story) configOf(words testkit.Words) Config {
 	words.Set("layout", &text)
 	words.Set("static", &static)
 	layout, err := bitsalloc.ParseLayout(text)
-	testkit.Must(w.t, err)
+	testkit.Must(w.T, err)
 	age := 1000 * layout.Unit
 	words.Set("age", &age)
 	c := Config{Words: words, Policy: w.policy, Padded: w.padded}
@@ -345,11 +236,11 @@ func (w *story) configOf(words testkit.Words) Config {
 		DatacenterID: w.number & (1<<layout.DatacenterBits - 1),
 		Assigner:     w.store,
 		AllowReuse:   slices.Contains(words, "reuse"),
-		Logger:       w.logger(),
+		Logger:       w.Logger(),
 		Now:          w.now,
 		Trace: keeper.Trace{
-			TakeRejected: func(uidring.TakeRejectedInfo) { w.note("rejected", "rejected") },
-			RenewFailed:  func(assigner.LeaseInfo) { w.note("failed", "renewal failed") },
+			TakeRejected: func(uidring.TakeRejectedInfo) { w.Event("rejected", "rejected") },
+			RenewFailed:  func(assigner.LeaseInfo) { w.Event("failed", "renewal failed") },
 		},
 	}
 	words.Set("datacenter", &c.DatacenterID)
@@ -375,9 +266,7 @@ func (w *story) configOf(words testkit.Words) Config {
 // padded is called after a padding pass.
 func (w *story) padded(blocks int) {
 	w.put.Add(int64(blocks))
-	for _, words := range w.answers.Next("padded") {
-		w.command(words)
-	}
+	_ = w.Answer(w.T.Context(), "padded", func(testkit.Words) bool { return false })
 }
 
 // checkMistakes asks that Validate reports the mistakes of New, and no other error.
@@ -387,14 +276,6 @@ func (w *story) checkMistakes(err error) {
 		want = err.Error()
 	}
 	if got := w.Validate(w.cfg); got == nil && want != "" || got != nil && got.Error() != want {
-		w.t.Errorf("Validate = %v, and New = %v", got, err)
+		w.T.Errorf("Validate = %v, and New = %v", got, err)
 	}
-}
-
-// logger returns a logger that records level and message.
-func (w *story) logger() *slog.Logger {
-	if _, shown := w.shown.Load("log"); shown {
-		return w.events.Logger()
-	}
-	return slog.New(slog.DiscardHandler)
 }
