@@ -22,7 +22,7 @@ var lastWorker atomic.Int64
 // generator that it is held for is used and ended.
 type rig struct {
 	*keeper.Keeper
-	testkit.Recorder
+	*testkit.Recorder
 	store fakeassigner.Assigner
 
 	assign  func(ctx context.Context, nth int) (assigner.Grant, error) // from 0 on
@@ -39,7 +39,7 @@ type rig struct {
 }
 
 func newRig() *rig {
-	r := &rig{timeout: 10 * time.Second, first: 100_000_000 + lastWorker.Add(1000), start: time.Now(), ended: func() {}, deltas: func() {}}
+	r := &rig{Recorder: new(testkit.Recorder), timeout: 10 * time.Second, first: 100_000_000 + lastWorker.Add(1000), start: time.Now(), ended: func() {}, deltas: func() {}}
 	r.assign = func(_ context.Context, nth int) (assigner.Grant, error) { return r.fresh(nth), nil }
 	r.renew = func(context.Context, *assigner.Grant, int64, int64) error { return nil }
 	r.release = func(context.Context, int64) error { return nil }

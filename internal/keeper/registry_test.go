@@ -2,6 +2,7 @@ package keeper_test
 
 import (
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -24,40 +25,36 @@ func ownDomain() assigner.Domain {
 	return d
 }
 
-// register makes a command on the registry. It returns false for another one.
-func (c command) register() bool {
-	switch c.Arg(0) {
-	case "register":
-		hold, got, err := keeper.Register(c.registryDomain(c.Arg(4)), c.grant())
-		if c.fails(err); err == nil {
-			c.registrations[c.Arg(1)] = hold
-			c.print("worker %d from %d, registered: %t", got.WorkerID, got.First, hold != nil)
-			got.First = c.Number(3)
+// register makes the command register.
+func (w *script) register(words testkit.Words) (string, error) {
+	hold, got, err := keeper.Register(w.registryDomain(words.Arg(4)), grant(words))
+	if err != nil {
+		if hold != nil || got != (assigner.Grant{}) {
+			w.T.Errorf("%q: %v, %+v beside %v", words, hold, got, err)
 		}
-		if err == nil && got != c.grant() || err != nil && (hold != nil || got != assigner.Grant{}) {
-			c.t.Errorf("%q: %v, %+v beside %v", c.Words, hold, got, err)
-		}
-	case "end":
-		c.registrations[c.Arg(1)].End(c.Number(2))
-	default:
-		return false
+		return "", err
 	}
-	return true
+	w.registrations[words.Arg(1)] = hold
+	text := fmt.Sprintf("worker %d from %d, registered: %t", got.WorkerID, got.First, hold != nil)
+	if got.First = words.Number(3); got != grant(words) {
+		w.T.Errorf("%q: %+v", words, got)
+	}
+	return text, nil
 }
 
 // grant returns the grant of the command register.
-func (c command) grant() assigner.Grant {
-	g := assigner.Grant{WorkerID: c.Number(2), First: c.Number(3), Last: assigner.Unlimited,
+func grant(words testkit.Words) assigner.Grant {
+	g := assigner.Grant{WorkerID: words.Number(2), First: words.Number(3), Last: assigner.Unlimited,
 		Guarantee: assigner.GuaranteeFresh, Reusable: true}
-	if c.Arg(4) == "fenced" {
+	if words.Arg(4) == "fenced" {
 		g.Last, g.Guarantee = g.First+20, assigner.GuaranteeFenced
 	}
 	return g
 }
 
 // registryDomain returns the domain of the story, or the same with another field.
-func (c command) registryDomain(field string) assigner.Domain {
-	d := c.domain
+func (w *script) registryDomain(field string) assigner.Domain {
+	d := w.domain
 	switch field {
 	case "zone": // which makes no difference, and neither does Now
 		d.Epoch, d.Now = d.Epoch.In(time.FixedZone("UTC+8", 8*60*60)), func() int64 { return 1 }
