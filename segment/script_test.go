@@ -9,92 +9,77 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring"
-	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/internal/test/scripts"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/segment"
 )
 
-// TestScripts runs the scripts in testdata, in fake time. A paragraph is a story of one counter,
-// with ranges of 10 numbers: a title behind #, and commands behind >. Below a command the script
-// has its IDs, its error, and how long it took if it took time. A story runs for each EmptyPolicy,
-// with the same answers, unless it names a policy.
+// TestScripts runs the scripts in testdata. A paragraph is a [scripts.Story] of one counter, with
+// ranges of 10 numbers. It runs for each EmptyPolicy, with the same answers, unless it names a
+// policy.
 //
 // These commands prepare a story:
 //
 //	sources 2/0 2/1              increment and remainder of each source, which are named a, b and so on;
 //	                             or none
-//	on a ok / range 90 99 2 / fail away / hang / retry; hang / late; ok / sleep 1s; ok / hold; ok / panic
+//	on a ok / range 90 99 2 / fail away / hang / try down; hang / waste / hold / panic
 //	deaf                         has the sources ignore the end of their contexts
-//	log                          shows log records and calls of Trace.Fetched from now on
+//	show records                 shows log records and calls of Trace.Fetched from now on
 //	restore 1                    sets the counter back, as a restored backup does
-//	every 1s                     is the pause after each ID of take
-//	at 2026-11-22T00:00:00       sets the clock of Numbers; in a story without it they have the system's
+//	at 2026-11-22T00:00:00       sets the clock of Numbers; in a story that does not begin so they have
+//	                             the system's
 //
-// Each call of a source takes the next answer, and the last answer stays. hang, late and
-// waste wait for the end of the context. hang returns its error, and so does waste, which has moved
-// the counter. hold waits for the command go, or for "go a-20000101" in a call for that counter.
+// waste moves the counter, waits for the end of the context, and fails with its error.
 //
 // These commands are under test:
 //
-//	open reject timeout=3s step=1 maxstep=8 prefetch=2 start=1m panics   New, also shows the time of RetryAfter
+//	open reject timeout=3s step=1 maxstep=8 prefetch=2 start=1m panics   New
 //	open within=1s                          NewContext with a time limit
-//	take 20, fill 5, reserve 3, wait 1m     Next, Fill, Reserve, and NextContext with a time limit
-//	take 20 l                               Next of a lane, which is made for "take 0 l"
+//	take, fill, reserve and wait            see Take
 //	numbers daily prefix=ORD- separator=- width=6 location=Europe/Berlin timeout=3s step=1
 //	number 1m                               Next of Numbers with a time limit
-//	invalidate, close, recover 25, sleep 1s, stats, counters
+//	invalidate, close, recover 25, stats, counters
 //	check name=a others=1 step=-1           Validate and New of a Config with these fields and the first
 //	                                        source, or of a NumbersConfig after "check numbers"
-//	beside wait 1m                          runs a command beside the following ones
-func TestScripts(t *testing.T) {
-	scripts.Run(t, func(t *testing.T, paragraph string) (first string) {
-		for policy := range segment.Reject + 1 {
-			synctest.Test(t, func(t *testing.T) {
-				w := &script{t: t, policy: policy, lanes: make(map[string]*segment.Lane), clocked: strings.Contains(paragraph, "\n> at ")}
-				w.step(testkit.Words{"sources", "1/0"})
-				got := w.Run(paragraph, w.step)
-				if w.opened != nil {
-					testkit.Must(t, w.opened.Close())
-				}
-				if first = cmp.Or(first, got); got != first {
-					t.Errorf("under policy %d:\n%s", policy, got)
-				}
-			})
-		}
-		return first
-	})
-}
+func TestScripts(t *testing.T) { scripts.Stories(t, int(segment.Reject)+1, newScript) }
 
 // A script is the world of a paragraph.
 type script struct {
-	testkit.Script
-	t       *testing.T
-	policy  segment.EmptyPolicy
-	logging bool
-	pause   time.Duration    // after each ID of take
-	events  testkit.Recorder // log records and calls of Trace
-	results testkit.Recorder // of the commands since the last one was shown
-	answers testkit.Answers  // of the sources, by name
-	gates   sync.Map         // of channels, by counter: hold waits for them, and go closes them
+	*scripts.Story
 	sources []segment.Source
 	deaf    bool      // the sources do not look at their contexts
-	clocked bool      // Numbers have a clock of the story
 	clock   time.Time // of Numbers
 
 	generator *segment.Generator
-	lanes     map[string]*segment.Lane
 	numbers   *segment.Numbers
 	opened    interface { // one of them
 		Stats() segment.Stats
 		Invalidate()
 		Close() error
+	}
+}
+
+func newScript(s *scripts.Story) {
+	w := &script{Story: s}
+	s.Do, s.Sentinels = w.do, sentinels
+	s.Failures = map[string]error{"down": errDown, "away": &net.DNSError{Err: "away"}, "exhausted": segment.ErrExhausted}
+	w.setSources(testkit.Words{"1/0"})
+}
+
+func (w *script) setSources(words testkit.Words) {
+	w.sources = nil
+	for i, word := range words {
+		if word == "none" {
+			w.sources = []segment.Source{nil}
+			break
+		}
+		s := &answering{script: w, name: string(rune('a' + i))}
+		_, _ = fmt.Sscanf(word, "%d/%d", &s.delta, &s.remainder)
+		w.sources = append(w.sources, s)
 	}
 }
 
@@ -111,34 +96,23 @@ func (s *answering) Advance(ctx context.Context, name string, n int64) (segment.
 	if s.deaf {
 		ctx = context.WithoutCancel(ctx)
 	}
-	s.before = func(_ context.Context, name string, _ int64) error {
-		for _, c := range s.answers.Next(s.name) {
-			switch c.Arg(0) {
+	s.before = func(context.Context, string, int64) error {
+		return s.Answer(ctx, s.name, func(words testkit.Words) bool {
+			switch words.Arg(0) {
 			case "range":
-				given = &segment.Range{First: c.Number(1), Last: c.Number(2)}
-				if c.Arg(3) != "" {
-					given.Increment = c.Number(3)
+				given = &segment.Range{First: words.Number(1), Last: words.Number(2)}
+				if words.Arg(3) != "" {
+					given.Increment = words.Number(3)
 				}
-			case "fail":
-				return map[string]error{"down": errDown, "away": &net.DNSError{Err: "away"}, "exhausted": segment.ErrExhausted}[c.Arg(1)]
-			case "retry":
-				storecall.Failed(ctx, errDown)
-			case "hang":
-				<-ctx.Done()
-				return ctx.Err()
-			case "late":
-				<-ctx.Done()
 			case "waste":
 				wasted = true
-			case "hold":
-				<-s.gate(name)
-			case "sleep":
-				time.Sleep(c.Duration(1))
 			case "panic":
 				panic("oh")
+			default:
+				return false
 			}
-		}
-		return nil
+			return true
+		})
 	}
 	r, err := s.scripted.Advance(ctx, name, n)
 	if wasted {
@@ -151,124 +125,53 @@ func (s *answering) Advance(ctx context.Context, name string, n int64) (segment.
 	return r, err
 }
 
-// gate returns the channel that go closes for a counter.
-func (w *script) gate(counter string) chan struct{} {
-	gate, _ := w.gates.LoadOrStore(counter, make(chan struct{}))
-	return gate.(chan struct{})
-}
-
-// step makes a command, and prints the results until all goroutines wait again.
-func (w *script) step(words testkit.Words) {
+// do makes a command.
+func (w *script) do(words testkit.Words) (string, error) {
 	switch words.Arg(0) {
 	case "sources":
-		w.sources = nil
-		for i, word := range words[1:] {
-			if word == "none" {
-				w.sources = []segment.Source{nil}
-				break
-			}
-			s := &answering{script: w, name: string(rune('a' + i))}
-			_, _ = fmt.Sscanf(word, "%d/%d", &s.delta, &s.remainder)
-			w.sources = append(w.sources, s)
-		}
-	case "on":
-		w.answers.Set(words.Arg(1), words[2:])
-	case "go":
-		close(w.gate(cmp.Or(words.Arg(1), "a")))
+		w.setSources(words[1:])
 	case "deaf":
 		w.deaf = true
-	case "log":
-		w.logging = true
-	case "every":
-		w.pause = words.Duration(1)
 	case "restore":
 		w.sources[0].(*answering).restore("a", words.Number(1))
 	case "at":
 		w.clock, _ = time.Parse("2006-01-02T15:04:05", words.Arg(1))
-	case "sleep":
-		time.Sleep(words.Duration(1))
-	case "beside":
-		go func() {
-			result, _ := w.timed(words[1:]) // after a random pause of a source
-			w.results.Note("%v: %s", words[1], cmp.Or(result, "done"))
-		}()
-	default:
-		result, took := w.timed(words)
-		if took > 0 {
-			result = strings.TrimSpace(fmt.Sprintf("%s after %v", result, took))
-		}
-		if result != "" {
-			w.results.Note("%s", result)
-		}
-	}
-	synctest.Wait()
-	results := w.results.Read()
-	slices.Sort(results) // commands beside each other end in any order
-	if w.Events(results); w.logging {
-		w.Events(w.events.Read())
-	}
-}
-
-// timed makes a command under test, and returns its result and the time that it took.
-func (w *script) timed(words testkit.Words) (result string, took time.Duration) {
-	began := time.Now()
-	result, err := w.test(words)
-	if err != nil {
-		result = strings.TrimPrefix(result+"; error: "+w.text(err), "; ")
-	}
-	return result, time.Since(began)
-}
-
-// test makes a command under test.
-func (w *script) test(words testkit.Words) (string, error) {
-	switch words.Arg(0) {
 	case "open":
-		err := w.open(words)
-		after, _ := uidring.RetryAfter(err)
-		return strings.TrimPrefix(fmt.Sprint(after), "0s"), err
-	case "take":
-		return w.take(words)
-	case "wait", "number":
-		return w.wait(words)
-	case "fill":
-		ids := make([]int64, words.Number(1))
-		n, err := w.generator.Fill(ids)
-		return w.list(ids[:n]), err
-	case "reserve":
-		first, n, err := w.generator.Reserve(int(words.Number(1)))
-		ids := make([]int64, n)
-		for i := range ids {
-			ids[i] = first + int64(i)
-		}
+		return "", w.open(words)
+	case "take", "fill", "reserve", "wait":
+		ids, err := w.Take(w.generator, func() func() (int64, error) { return w.generator.Lane().Next }, words)
 		return w.list(ids), err
 	case "numbers":
 		return "", w.openNumbers(words)
+	case "number":
+		ctx, cancel := w.Context(testkit.Words{"within=" + words.Arg(1)})
+		defer cancel()
+		return w.numbers.Next(ctx)
 	case "invalidate":
 		w.opened.Invalidate()
-		return "", nil
 	case "close":
 		return "", w.opened.Close()
 	case "recover":
 		defer slog.SetDefault(slog.Default())
-		slog.SetDefault(w.events.TextLogger())
-		return "", segment.Recover(w.t.Context(), w.sources[0], "a", words.Number(1))
+		slog.SetDefault(w.Logger())
+		return "", segment.Recover(w.T.Context(), w.sources[0], "a", words.Number(1))
 	case "check":
 		w.check(words)
-		return "", nil
 	case "stats":
 		return stats(w.opened.Stats()), nil
 	case "counters":
 		return strings.Join(w.sources[0].(*answering).names(), " "), nil
+	default:
+		w.T.Errorf("unknown command %q", words)
 	}
-	w.t.Errorf("unknown command %q", words)
 	return "", nil
 }
 
 // config returns the Config of the commands open and numbers.
 func (w *script) config(words testkit.Words) segment.Config {
-	cfg := segment.Config{Name: "a", Source: w.sources[0], Others: w.sources[1:], Step: 10, MaxStep: 10, OnEmpty: w.policy, Logger: w.events.TextLogger()}
+	cfg := segment.Config{Name: "a", Source: w.sources[0], Others: w.sources[1:], Step: 10, MaxStep: 10, OnEmpty: segment.EmptyPolicy(w.Policy), Logger: w.Logger()}
 	cfg.Trace.Fetched = func(f segment.FetchedInfo) {
-		w.events.Note("fetched %v of source %d in %v", f.Range, f.Source, f.Took)
+		w.Event("records", "fetched %v of source %d in %v", f.Range, f.Source, f.Took)
 		if slices.Contains(words, "panics") {
 			panic("in a func of Trace")
 		}
@@ -315,65 +218,34 @@ func (w *script) check(words testkit.Words) {
 	}
 	first, ok := errors.AsType[*uidring.FieldError](err)
 	if !ok || !errors.Is(err, segment.ErrInvalidConfig) || first.Error() != strings.Split(err.Error(), "\n")[0] || errNew.Error() != err.Error() {
-		w.t.Errorf("%v, want a FieldError of each mistake; New: %v", err, errNew)
+		w.T.Errorf("%v, want a FieldError of each mistake; New: %v", err, errNew)
 	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		w.Print("  %s", strings.TrimPrefix(line, "uidring: invalid config: "))
 	}
 }
 
-func (w *script) open(words testkit.Words) (err error) {
-	var within time.Duration
-	if words.Set("within", &within); within == 0 {
-		w.generator, err = segment.New(w.config(words))
+func (w *script) open(words testkit.Words) error {
+	ctx, cancel := w.Context(words)
+	defer cancel()
+	var g *segment.Generator
+	var err error
+	if slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(word, "within=") }) {
+		g, err = segment.NewContext(ctx, w.config(words))
 	} else {
-		ctx, cancel := context.WithTimeout(w.t.Context(), within)
-		defer cancel()
-		w.generator, err = segment.NewContext(ctx, w.config(words))
+		g, err = segment.New(w.config(words))
 	}
 	if err == nil {
-		w.opened = w.generator
+		w.generator, w.opened = testkit.Close(w.T, g, nil), g
 	}
 	return err
-}
-
-// take takes IDs of the generator or of a lane, until an error.
-func (w *script) take(words testkit.Words) (string, error) {
-	next := w.generator.Next
-	if name := words.Arg(2); name != "" {
-		if w.lanes[name] == nil {
-			w.lanes[name] = w.generator.Lane()
-		}
-		next = w.lanes[name].Next
-	}
-	var ids []int64
-	for range words.Number(1) {
-		id, err := next()
-		if err != nil {
-			return w.list(ids), err
-		}
-		ids = append(ids, id)
-		time.Sleep(w.pause)
-	}
-	return w.list(ids), nil
-}
-
-// wait calls NextContext, or Next of Numbers.
-func (w *script) wait(words testkit.Words) (string, error) {
-	ctx, cancel := context.WithTimeout(w.t.Context(), words.Duration(1))
-	defer cancel()
-	if words.Arg(0) == "number" {
-		return w.numbers.Next(ctx)
-	}
-	id, err := w.generator.NextContext(ctx)
-	return strings.TrimPrefix(fmt.Sprint(id), "0"), err
 }
 
 var periods = map[string]segment.Period{"daily": segment.Daily, "monthly": segment.Monthly, "yearly": segment.Yearly, "forever": segment.Forever}
 
 func (w *script) openNumbers(words testkit.Words) (err error) {
 	cfg := segment.NumbersConfig{Counter: w.config(words), Period: periods[words.Arg(1)]}
-	if w.clocked {
+	if !w.clock.IsZero() {
 		cfg.Now = func() time.Time { return w.clock }
 	}
 	words.Set("prefix", &cfg.Prefix)
@@ -382,10 +254,12 @@ func (w *script) openNumbers(words testkit.Words) (err error) {
 	location := "UTC"
 	if words.Set("location", &location); location != "UTC" {
 		cfg.Location, err = time.LoadLocation(location) // which every machine with Go has
-		testkit.Must(w.t, err)
+		testkit.Must(w.T, err)
 	}
-	w.numbers, err = segment.NewNumbers(cfg)
-	w.opened = w.numbers
+	n, err := segment.NewNumbers(cfg)
+	if err == nil {
+		w.numbers, w.opened = testkit.Close(w.T, n, nil), n
+	}
 	return err
 }
 
@@ -428,16 +302,3 @@ func (w *script) list(ids []int64) string {
 
 // sentinels are the errors whose texts and errors.Is must agree.
 var sentinels = []error{segment.ErrEmpty, segment.ErrWentBack, segment.ErrInvalidRange, segment.ErrExhausted, segment.ErrClosed, segment.ErrInvalidConfig, errDown}
-
-func (w *script) text(err error) string {
-	text := strings.ReplaceAll(err.Error(), "\n", "; ")
-	for _, sentinel := range sentinels {
-		if errors.Is(err, sentinel) != strings.Contains(text, sentinel.Error()) {
-			w.t.Errorf("errors.Is(%v, %v) = %v", err, sentinel, errors.Is(err, sentinel))
-		}
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		text += " (the context of the caller)"
-	}
-	return text
-}
