@@ -26,7 +26,7 @@ func TestLeaseIsRenewedOnceAMinute(t *testing.T) {
 			bubble(t, func(t *testing.T, r *rig) {
 				r.timeout, r.store.Within = timeout, within
 				calls, last, answered := 0, r.start, time.Time{}
-				r.renew = func(ctx context.Context, _ *assigner.Grant, _, _ int64) error {
+				r.store.OnRenew = func(ctx context.Context, _ *assigner.Grant, _, _ int64) error {
 					if gap := time.Since(last); gap > time.Minute || time.Since(answered) < 50*time.Millisecond {
 						t.Errorf("a renewal began %v after the last one, and %v after its answer", gap, time.Since(answered))
 					}
@@ -61,7 +61,7 @@ func TestRenewalIsRetriedInAnOutage(t *testing.T) {
 			var outage []time.Time // the times of its calls
 			var up atomic.Bool
 			r.store.Within = within
-			r.renew = func(context.Context, *assigner.Grant, int64, int64) error {
+			r.store.OnRenew = func(context.Context, *assigner.Grant, int64, int64) error {
 				if up.Load() {
 					return nil
 				}
@@ -98,7 +98,7 @@ func TestRefusedRequestThatIsRepeatedWaits(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		fence(r)
 		const year = 365 * 24 * 3600
-		r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
+		r.store.OnRenew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
 			if want < year {
 				g.Last = max(g.Last, want)
 			}
@@ -133,7 +133,7 @@ func TestRecordsHaveWordsInJSON(t *testing.T) {
 		r.store.Named = "orders"
 		s.AssignTimeout = time.Millisecond // which is allowed
 		fence(r)
-		r.renew = func(context.Context, *assigner.Grant, int64, int64) error { return errors.New("store is down") }
+		r.store.OnRenew = func(context.Context, *assigner.Grant, int64, int64) error { return errors.New("store is down") }
 		r.openWith(t, s)
 		time.Sleep(45 * time.Second)
 		synctest.Wait()

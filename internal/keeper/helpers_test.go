@@ -25,11 +25,8 @@ type rig struct {
 	*testkit.Recorder
 	store fakeassigner.Assigner
 
-	assign  func(ctx context.Context, nth int) (assigner.Grant, error) // from 0 on
-	renew   func(ctx context.Context, g *assigner.Grant, used, want int64) error
-	release func(ctx context.Context, used int64) error
-	ended   func()
-	deltas  func() // called by the hook Deltas
+	ended  func()
+	deltas func() // called by the hook Deltas
 
 	used    atomic.Int64
 	ahead   atomic.Int64 // the position, if it is ahead of used
@@ -40,26 +37,15 @@ type rig struct {
 
 func newRig() *rig {
 	r := &rig{Recorder: new(testkit.Recorder), timeout: 10 * time.Second, first: 100_000_000 + lastWorker.Add(1000), start: time.Now(), ended: func() {}, deltas: func() {}}
-	r.assign = func(_ context.Context, nth int) (assigner.Grant, error) { return r.fresh(nth), nil }
-	r.renew = func(context.Context, *assigner.Grant, int64, int64) error { return nil }
-	r.release = func(context.Context, int64) error { return nil }
-	r.store.OnAssign = func(ctx context.Context, nth int, _ assigner.Domain) (assigner.Grant, error) {
-		return r.assign(ctx, nth-1)
-	}
-	r.store.OnRenew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
-		r.Note("renew %d, %d to %d", g.WorkerID-r.first, used, want)
-		return r.renew(ctx, g, used, want)
-	}
-	r.store.OnRelease = func(ctx context.Context, g assigner.Grant, used int64) error {
-		r.Note("release %d, %d", g.WorkerID-r.first, used)
-		return r.release(ctx, used)
-	}
+	r.store.OnAssign = r.fresh
 	return r
 }
 
-// fresh returns the grant of the nth lease without a fence.
-func (r *rig) fresh(nth int) assigner.Grant {
-	return assigner.Grant{WorkerID: r.first + int64(nth), First: 1, Last: assigner.Unlimited, Guarantee: assigner.GuaranteeFresh}
+// fresh gives the worker IDs from first on, without a fence.
+func (r *rig) fresh(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+	g, err := fakeassigner.Fresh(ctx, nth, d)
+	g.WorkerID += r.first - 1
+	return g, err
 }
 
 func (r *rig) settings() keeper.Settings {
@@ -137,10 +123,12 @@ func bubble(t *testing.T, test func(*testing.T, *rig)) {
 
 // fence makes the store grant the deltas 1 to 100, and raise the limit on request.
 func fence(r *rig) {
-	r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
-		return assigner.Grant{WorkerID: r.first + int64(n), First: 1, Last: 100, Guarantee: assigner.GuaranteeFenced}, nil
+	r.store.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+		g, err := r.fresh(ctx, nth, d)
+		g.Last, g.Guarantee = 100, assigner.GuaranteeFenced
+		return g, err
 	}
-	r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
+	r.store.OnRenew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
 		g.Last = max(g.Last, want)
 		return nil
 	}

@@ -68,15 +68,19 @@ func newScript(s *scripts.Story) {
 	w := &script{Story: s, rig: r, domain: ownDomain(), registrations: make(map[string]*keeper.Registration)}
 	s.Do, s.Lines, s.Sentinels, s.Failures, s.Precision = w.do, w.lines, sentinels, failures, time.Second/2
 	r.Recorder = &s.Results
-	r.assign = func(ctx context.Context, nth int) (assigner.Grant, error) {
+	r.store.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 		w.Note("assign")
-		g := w.fresh(nth)
+		g, _ := w.fresh(ctx, nth, d)
 		return g, gentest.Answer(ctx, s, "assign", &g, 0)
 	}
-	r.renew = func(ctx context.Context, g *assigner.Grant, _, want int64) error {
+	r.store.OnRenew = func(ctx context.Context, g *assigner.Grant, used, want int64) error {
+		w.Note("renew %d, %d to %d", g.WorkerID-r.first, used, want)
 		return gentest.Answer(ctx, s, "renew", g, want)
 	}
-	r.release = func(ctx context.Context, _ int64) error { return gentest.Answer(ctx, s, "release", nil, 0) }
+	r.store.OnRelease = func(ctx context.Context, g assigner.Grant, used int64) error {
+		w.Note("release %d, %d", g.WorkerID-r.first, used)
+		return gentest.Answer(ctx, s, "release", &g, 0)
+	}
 	r.store.OnAbandon = func(g assigner.Grant) { w.Note("abandon %d", g.WorkerID-r.first) }
 }
 

@@ -26,10 +26,10 @@ import (
 func TestLossyStoreIsAskedAgainEverySecond(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		bound := func() int64 { return int64(time.Since(r.start)/time.Second) + 30 }
-		r.assign = func(context.Context, int) (assigner.Grant, error) {
+		r.store.OnAssign = func(context.Context, int, assigner.Domain) (assigner.Grant, error) {
 			return assigner.Grant{WorkerID: r.first, First: 1, Last: bound(), Guarantee: assigner.GuaranteeLossy}, nil
 		}
-		r.renew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
+		r.store.OnRenew = func(_ context.Context, g *assigner.Grant, _, want int64) error {
 			g.Last = bound()
 			return nil
 		}
@@ -75,11 +75,11 @@ func TestStartWaitsForEveryErrorThatPasses(t *testing.T) {
 			seen := make(map[time.Duration]bool)
 			for range 20 {
 				bubble(t, func(t *testing.T, r *rig) {
-					r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
-						if n < len(row.errs) {
-							return assigner.Grant{}, row.errs[n]
+					r.store.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
+						if nth <= len(row.errs) {
+							return assigner.Grant{}, row.errs[nth-1]
 						}
-						return r.fresh(n), nil
+						return r.fresh(ctx, nth, d)
 					}
 					r.open(t)
 					if got := time.Since(r.start); got < row.least || got >= row.most {
@@ -106,11 +106,11 @@ func TestStartWaitsForEveryErrorThatPasses(t *testing.T) {
 func TestStartAsksAStoreThatIsAwayEachSecond(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		var calls []time.Time
-		r.assign = func(_ context.Context, n int) (assigner.Grant, error) {
+		r.store.OnAssign = func(ctx context.Context, nth int, d assigner.Domain) (assigner.Grant, error) {
 			if calls = append(calls, time.Now()); len(calls) == 15 {
-				return r.fresh(n), nil
+				return r.fresh(ctx, nth, d)
 			}
-			return assigner.Grant{}, []error{storecall.Away{Err: errors.New("busy")}, context.DeadlineExceeded, io.ErrUnexpectedEOF}[n%3]
+			return assigner.Grant{}, []error{storecall.Away{Err: errors.New("busy")}, context.DeadlineExceeded, io.ErrUnexpectedEOF}[nth%3]
 		}
 		r.open(t)
 		last := 50 * time.Millisecond
