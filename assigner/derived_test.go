@@ -36,11 +36,11 @@ func (c command) derive() bool {
 	case "ipsum":
 		c.number("", IPSum(netip.MustParseAddr(text)))
 	case "name":
-		c.Setenv("HOSTNAME", text)
+		c.T.Setenv("HOSTNAME", text)
 		c.number("Hostname: ", Hostname(text))
 		c.number("StatefulSet: ", StatefulSet(""))
 	case "env":
-		c.Setenv(variable, text)
+		c.T.Setenv(variable, text)
 		c.number("Env: ", c.derived[0])
 		c.number("StatefulSet: ", c.derived[1])
 	case "unset":
@@ -56,9 +56,9 @@ func (c command) derive() bool {
 
 // number prints the worker ID of an assigner, or its error.
 func (c command) number(of string, a Assigner) {
-	l, err := a.Assign(c.Context(), derivedDomain())
+	l, err := a.Assign(c.T.Context(), derivedDomain())
 	if (l == nil) == (err == nil) {
-		c.Errorf("lease %v, error %v", l, err)
+		c.T.Errorf("lease %v, error %v", l, err)
 	}
 	if c.answer(err); l != nil {
 		c.Print("  %sworker %d", of, l.Grant().WorkerID)

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/uidring/uidring"
 	"github.com/uidring/uidring/assigner/leasestore"
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/internal/generator"
@@ -21,11 +20,11 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// TestScripts runs the scripts in testdata. A paragraph is a case on a store of its own: a title
-// behind #, and commands behind >. Below a command the script has its error, the pauses of a claim,
-// and all rows and leases that it has changed. Times are deltas, random texts are named t1, t2 and
-// so on, and an underscore in a text stands for a space. Each case runs twice, since a claim tries
-// rows in random order: with the rows in order, and reversed.
+// TestScripts runs the scripts in testdata. A paragraph is a [scripts.Story] on a store of its own.
+// Below a command the script has the pauses of a claim, its error, and all rows and leases that it
+// has changed. Times are deltas, random texts are named t1, t2 and so on, and an underscore in a
+// text stands for a space. Each case runs twice, since a claim tries rows in random order: with the
+// rows in order, and reversed.
 //
 // These commands prepare a case, and their changes are not shown:
 //
@@ -38,14 +37,14 @@ import (
 //	at 1020                         sets all clocks
 //	store now=1020 seen=1020 identity=A store=memory namespace=orders fault=sync_is_0 lossy overlap creates
 //	namespace users 3               another namespace of the store, and its datacenter ID
-//	log                             shows log records from now on
+//	show records                    shows log records from now on
 //	host mono=1020 wall=990         sets the clocks of the host, which otherwise follow the store
-//	on swap do / row 0 token=T; lose / refuse
+//	on swap ok / row 0 token=T; lose / refuse / ok
 //
-// The last line configures the next three swaps of a row. The action of a swap is do, lose (it is
-// made, and the answer is lost), drop (it is not made, and there is no answer), hold (the command
-// arrive makes it) or refuse. The commands before the action run first. The other operations are
-// swap-meta, and status, load-meta, load and list, whose action is do or fail.
+// The last line configures the next swaps of a row. The action of a swap is lose (it is made, and
+// the answer is lost), drop (it is not made, and there is no answer), hold (the command arrive
+// makes it), refuse, or else to make it. The commands before the action run first. The other
+// operations are swap-meta, and status, load-meta, load and list, whose action may be fail.
 //
 // These are the commands under test:
 //
@@ -67,22 +66,12 @@ import (
 // The lines before the last one take a worker ID from an assigner without a store, in the default
 // layout, and show the first usable address of a host. The last line calls the funcs of fence.go at
 // delta 1000: short makes the layout end at 1100, and lossy bounds fences by that.
-func TestScripts(t *testing.T) {
-	scripts.Run(t, func(t *testing.T, p string) string {
-		got := newScript(t, orders[0]).run(p)
-		if reversed := newScript(t, orders[1]).run(p); reversed != got {
-			t.Errorf("with the rows in order\n%s\nand reversed\n%s", got, reversed)
-		}
-		return got
-	})
-}
+func TestScripts(t *testing.T) { scripts.Stories(t, len(orders), newScript) }
 
 // A script is the world of a paragraph.
 type script struct {
-	testkit.Script
-	*testing.T
+	*scripts.Story
 	*memStore
-	order     func(int, func(int, int))
 	now       int64    // of the generators
 	host      *instant // nil: as the store
 	assigners map[string]*leaser
@@ -91,90 +80,49 @@ type script struct {
 	leases    map[string]Lease
 	names     []string // of random texts, from t1 on
 	arrive    func() bool
-	hooks     map[string][]string
 	reads     map[string]int  // of each operation
 	ctx       context.Context // of Assign
 	cancel    context.CancelFunc
-	log       testkit.Recorder // of assigners
-	logging   bool             // whether it is shown
 
 	shown map[string]string // rows and grants, as last seen
 }
 
-func newScript(t *testing.T, order func(int, func(int, int))) *script {
-	w := &script{T: t, memStore: newMemStore(), order: order, now: memStart, assigners: make(map[string]*leaser), domains: make(map[string]Domain),
-		leases: make(map[string]Lease), hooks: make(map[string][]string),
-		reads: make(map[string]int), shown: make(map[string]string)}
+func newScript(s *scripts.Story) {
+	w := &script{Story: s, memStore: newMemStore(), now: memStart, assigners: make(map[string]*leaser), domains: make(map[string]Domain),
+		leases: make(map[string]Lease), reads: make(map[string]int), shown: make(map[string]string)}
+	time.Sleep(time.Until(memTime(1 << 20))) // Horizon refuses a store whose clock is ahead of the host's
 	w.derived = []Assigner{Env(variable), StatefulSet(variable)}
-	w.ctx, w.cancel = context.WithCancel(t.Context())
+	w.ctx, w.cancel = context.WithCancel(s.T.Context())
 	w.onChange = w.change
 	w.onRead = func(what string) error {
 		w.reads[what]++
-		if w.hook(what) == "fail" {
-			return errStore
-		}
-		return nil
+		return w.Answer(w.ctx, what, nil)
 	}
-	return w
-}
-
-// run runs the commands of a paragraph, and returns it with their answers.
-func (w *script) run(paragraph string) string {
-	text := w.Script.Run(paragraph, func(words testkit.Words) {
-		if w.do(words); slices.Contains(scene, words[0]) {
-			w.shown = w.state()
-		}
-		for _, record := range w.log.Read() {
-			if w.logging {
-				w.Print("  %s", record)
-			}
-		}
-		w.changes()
-	})
-	for operation, hooks := range w.hooks {
-		if len(hooks) > 0 {
-			w.Errorf("%s was not called often enough: %q are left", operation, hooks)
-		}
-	}
-	return text
+	s.Do, s.Lines, s.Sentinels, s.Failures = w.do, w.changes, sentinels, map[string]error{"": errStore}
 }
 
 // scene has the commands whose changes are not shown.
 var scene = []string{"row", "rows", "meta", "delete", "forget", "holder"}
 
-// hook runs the commands of the next hook of an operation, and returns its action.
-func (w *script) hook(operation string) (action string) {
-	hooks := w.hooks[operation]
-	if len(hooks) == 0 {
-		return "do"
-	}
-	w.hooks[operation] = hooks[1:]
-	for command := range strings.SplitSeq(hooks[0], ";") {
-		switch words := strings.Fields(command); words[0] {
-		case "do", "lose", "drop", "hold", "refuse", "fail":
-			return words[0]
+// change makes a swap as its next answer says.
+func (w *script) change(operation string, do func() bool) (made bool, err error) {
+	action := do
+	_ = w.Answer(w.ctx, operation, func(words testkit.Words) bool {
+		switch words[0] {
+		case "lose":
+			action, err = func() bool { return do() && false }, errLostAnswer // an error leaves open whether it took effect
+		case "drop":
+			action, err = func() bool { return true }, errLostAnswer
+		case "hold":
+			action, err, w.arrive = func() bool { return true }, errLostAnswer, do
+		case "refuse":
+			action = func() bool { return false }
 		default:
-			w.do(words)
+			return false
 		}
-	}
-	return "do"
-}
-
-// change makes a swap as its hook says.
-func (w *script) change(operation string, do func() bool) (bool, error) {
-	switch w.hook(operation) {
-	case "lose":
-		do()
-		return false, errLostAnswer // an error leaves open whether it took effect
-	case "drop":
-		return true, errLostAnswer
-	case "hold":
-		w.arrive = do
-		return true, errLostAnswer
-	case "refuse":
-		return false, nil
-	}
-	return do(), nil
+		return true
+	})
+	return action(), err
 }
 
 // values are the arguments of a command that have a name.
@@ -233,10 +181,10 @@ type command struct {
 func (c command) flag(name string) bool { return slices.Contains(c.Words, name) }
 
 // do makes a command.
-func (w *script) do(words testkit.Words) {
+func (w *script) do(words testkit.Words) (result string, err error) {
 	c := command{w, words, make(values)}
 	for _, word := range words[1:] {
-		if name, value, ok := strings.Cut(word, "="); ok && words[0] != "on" {
+		if name, value, ok := strings.Cut(word, "="); ok {
 			c.args[name] = value
 			if text, err := strconv.Unquote(value); err == nil {
 				c.args[name] = text
@@ -244,11 +192,12 @@ func (w *script) do(words testkit.Words) {
 		}
 	}
 	if !c.prepare() && !c.test() && !c.derive() && !c.reckon() {
-		w.Fatalf("unknown command %q", words)
+		w.T.Fatalf("unknown command %q", words)
 	}
 	if len(c.args) > 0 {
-		w.Fatalf("unknown arguments in %q", words)
+		w.T.Fatalf("unknown arguments in %q", words)
 	}
+	return "", nil
 }
 
 // prepare makes a command that prepares a case. It returns false for another one.
@@ -263,8 +212,6 @@ func (c command) prepare() bool {
 			c.others = make(map[string]leasestore.Meta)
 		}
 		c.others[c.Arg(1)] = leasestore.Meta{Layout: memDomain().Layout, Epoch: memDomain().Epoch, DatacenterID: c.Number(2)}
-	case "log":
-		c.logging = true
 	case "host":
 		c.host = &instant{c.status.Now, c.status.Now}
 		c.args.set("mono", &c.host.mono)
@@ -282,8 +229,6 @@ func (c command) prepare() bool {
 		delete(c.rows, c.Number(1))
 	case "forget":
 		c.meta, c.rows = leasestore.Meta{}, make(map[int64]leasestore.Row)
-	case "on":
-		c.hooks[c.Arg(1)] = strings.Split(strings.Join(c.Words[2:], " "), " / ")
 	case "holder":
 		c.open("leased")
 		c.assign(c.Arg(1))
@@ -309,23 +254,23 @@ func (c command) test() bool {
 	case "renew":
 		u := Use{Used: c.Number(2), Want: c.Number(3), Oldest: c.Number(2)}
 		c.args.fill(&u)
-		_, err := c.leases[c.Arg(1)].Renew(c.Context(), u)
+		_, err := c.leases[c.Arg(1)].Renew(c.T.Context(), u)
 		c.answer(err)
 	case "release":
-		c.answer(c.leases[c.Arg(1)].End(c.Context(), Ending{Released: true, Used: c.Number(2)}))
+		c.answer(c.leases[c.Arg(1)].End(c.T.Context(), Ending{Released: true, Used: c.Number(2)}))
 	case "abandon":
-		c.answer(c.leases[c.Arg(1)].End(c.Context(), Ending{}))
+		c.answer(c.leases[c.Arg(1)].End(c.T.Context(), Ending{}))
 	case "copy":
 		copied := *c.leases[c.Arg(1)].(*lease)
 		c.leases[c.Arg(2)] = &copied
 	case "revoke":
-		row, err := leasestore.Revoke(c.Context(), c.memStore, leasestore.Revocation{WorkerID: c.Number(1)})
+		row, err := leasestore.Revoke(c.T.Context(), c.memStore, leasestore.Revocation{WorkerID: c.Number(1)})
 		if c.answer(err); err == nil && row != c.rows[c.Number(1)] {
 			c.Print("  Revoke returns %s", c.row(row))
 		}
 	case "recover":
 		lead, err := time.ParseDuration(c.Arg(1))
-		c.answer(errors.Join(err, leasestore.Recover(c.Context(), c.memStore, leasestore.Recovery{Lead: lead})))
+		c.answer(errors.Join(err, leasestore.Recover(c.T.Context(), c.memStore, leasestore.Recovery{Lead: lead})))
 	case "horizon":
 		c.horizon()
 	case "limits":
@@ -409,13 +354,13 @@ func (c command) open(kind string) {
 	c.args.fill(&d)
 	c.domains[name] = d
 	cfg := shortWindow
-	cfg.Owner, cfg.AllowUndurable, cfg.Logger = name, c.flag("undurable"), c.log.TextLogger()
+	cfg.Owner, cfg.AllowUndurable, cfg.Logger = name, c.flag("undurable"), c.Logger()
 	c.args.fill(&cfg)
 	var worker int64
 	c.args.set("worker", &worker)
 	a := map[string]Assigner{"leased": Leased(c.memStore, cfg), "auto": Auto(c.memStore, cfg),
 		"fenced": Fenced(c.memStore, Static(worker), cfg), "empty": Fenced(nil, nil, cfg)}[kind].(*leaser)
-	a.shuffle, a.holder = c.order, "process "+name
+	a.shuffle, a.holder = orders[c.Policy], "process "+name
 	a.clock = func() instant {
 		if c.host != nil {
 			return *c.host
@@ -436,14 +381,14 @@ func (w *script) assign(name string) {
 
 // horizon prints the delta of the horizon, which is the smallest ID of that delta.
 func (w *script) horizon() {
-	id, err := leasestore.Horizon(w.Context(), w.memStore)
+	id, err := leasestore.Horizon(w.T.Context(), w.memStore)
 	if w.answer(err); err != nil {
 		return
 	}
 	alloc, err := bitsalloc.New(w.meta.Layout, w.meta.Epoch)
 	fields, errParse := alloc.Parse(id)
 	if err := errors.Join(err, errParse); err != nil || id != alloc.MinAt(alloc.Time(fields.Delta)) {
-		w.Errorf("horizon %+v, %v, want the smallest ID of its delta", fields, err)
+		w.T.Errorf("horizon %+v, %v, want the smallest ID of its delta", fields, err)
 	}
 	w.Print("  horizon %d", fields.Delta)
 }
@@ -455,35 +400,29 @@ var sentinels = []error{context.Canceled, ErrWorkerInUse, ErrWorkersExhausted, E
 
 // answer prints an error, and the time after which it passes.
 func (w *script) answer(err error) {
-	if err == nil {
-		return
+	if err != nil {
+		w.Print("  error: %s", w.ErrorText(err))
 	}
-	text := "  error: " + strings.ReplaceAll(err.Error(), "\n", "; ")
-	for _, sentinel := range sentinels {
-		if errors.Is(err, sentinel) != strings.Contains(text, sentinel.Error()) {
-			w.Errorf("errors.Is(%v, %v) = %v", err, sentinel, errors.Is(err, sentinel))
-		}
-	}
-	if after, passes := uidring.RetryAfter(err); passes {
-		text += fmt.Sprintf(" (again after %v)", after)
-	}
-	w.Print("%s", text)
 }
 
-// changes prints the rows and leases that differ from shown.
-func (w *script) changes() {
+// changes adds the rows and leases that differ from shown.
+func (w *script) changes(command testkit.Words, lines []string) []string {
 	now := w.state()
+	if slices.Contains(scene, command[0]) {
+		w.shown = now
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.shown)) {
 		if _, ok := now[name]; !ok {
-			w.Print("  %s: gone", name)
+			lines = append(lines, name+": gone")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		if now[name] != w.shown[name] {
-			w.Print("  %s: %s", name, now[name])
+			lines = append(lines, name+": "+now[name])
 		}
 	}
 	w.shown = now
+	return lines
 }
 
 // state describes the rows and the leases.

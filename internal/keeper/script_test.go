@@ -90,7 +90,7 @@ var (
 )
 
 // lines returns the events of a command, with "woken" and the state if there is another one.
-func (w *script) lines(lines []string) []string {
+func (w *script) lines(_ testkit.Words, lines []string) []string {
 	select {
 	case <-w.changed:
 		lines = append(lines, "woken")

@@ -266,7 +266,7 @@ func (w *story) configOf(words testkit.Words) Config {
 // padded is called after a padding pass.
 func (w *story) padded(blocks int) {
 	w.put.Add(int64(blocks))
-	_ = w.Answer(w.T.Context(), "padded", func(testkit.Words) bool { return false })
+	_ = w.Answer(w.T.Context(), "padded", nil)
 }
 
 // checkMistakes asks that Validate reports the mistakes of New, and no other error.

@@ -38,11 +38,11 @@ type Story struct {
 	Policy int
 
 	Do        func(testkit.Words) (result string, err error)
-	Lines     func([]string) []string // the results of a command as they are printed; nil: as they are
-	Text      func(error) string      // of an error; nil: all of it
-	Sentinels []error                 // whose texts and errors.Is must agree
-	Failures  map[string]error        // of the command fail, see Answer
-	Precision time.Duration           // of times, if some pauses are random
+	Lines     func(command testkit.Words, lines []string) []string // are printed for the lines; nil: the same
+	Text      func(error) string                                   // of an error; nil: all of it
+	Sentinels []error                                              // whose texts and errors.Is must agree
+	Failures  map[string]error                                     // of the command fail, see Answer
+	Precision time.Duration                                        // of times, if some pauses are random
 
 	Results testkit.Recorder // of commands
 	log     testkit.Recorder // events behind the results
@@ -65,6 +65,9 @@ func Stories(t *testing.T, policies int, begin func(*Story)) {
 				s := &Story{T: t, Policy: policy, lanes: make(map[lane]func() (int64, error))}
 				begin(s)
 				got := s.Run(paragraph, s.step)
+				if unused := s.answers.Unused(); len(unused) > 0 {
+					t.Errorf("answers of %q are left", unused)
+				}
 				if first = cmp.Or(first, got); got != first {
 					t.Errorf("under policy %d:\n%s", policy, got)
 				}
@@ -80,12 +83,11 @@ func (s *Story) step(words testkit.Words) {
 	synctest.Wait()
 	besides := s.besides.Read()
 	slices.Sort(besides)
-	results := append(s.Results.Read(), besides...)
+	lines := slices.Concat(s.Results.Read(), besides, s.log.Read())
 	if s.Lines != nil {
-		results = s.Lines(results)
+		lines = s.Lines(words, lines)
 	}
-	s.Events(results)
-	s.Events(s.log.Read())
+	s.Events(lines)
 }
 
 // Command makes a command, and records its result.
@@ -152,6 +154,11 @@ func (s *Story) result(words testkit.Words) string {
 	if err == nil {
 		return result
 	}
+	return strings.TrimPrefix(result+"; error: "+s.ErrorText(err), "; ")
+}
+
+// ErrorText returns an error in a line, and whether it passes or is the end of a context.
+func (s *Story) ErrorText(err error) string {
 	text := err.Error()
 	if s.Text != nil {
 		text = s.Text(err)
@@ -170,7 +177,7 @@ func (s *Story) result(words testkit.Words) string {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		text += " (the end of the context)"
 	}
-	return strings.TrimPrefix(result+"; error: "+strings.ReplaceAll(text, "\n", "; "), "; ")
+	return strings.ReplaceAll(text, "\n", "; ")
 }
 
 // Answer runs the next answer of an operation. An answer is a list of commands:
@@ -181,7 +188,7 @@ func (s *Story) result(words testkit.Words) string {
 //	fail down, fail full 3s fails, with an error that passes if there is a time
 //
 // do makes the commands of the operation, and returns false for another one, which may be any of
-// the story.
+// the story. It may be nil.
 func (s *Story) Answer(ctx context.Context, operation string, do func(testkit.Words) bool) (err error) {
 	for _, words := range s.answers.Next(operation) {
 		switch words.Arg(0) {
@@ -195,7 +202,7 @@ func (s *Story) Answer(ctx context.Context, operation string, do func(testkit.Wo
 		case "fail":
 			err = s.failure(words)
 		default:
-			if !do(words) {
+			if do == nil || !do(words) {
 				s.Command(words)
 			}
 		}

@@ -129,3 +129,15 @@ func (a *Answers) Next(operation string) (commands []Words) {
 	}
 	return commands
 }
+
+// Unused returns the operations with answers that are not the next or the last one.
+func (a *Answers) Unused() (operations []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for operation, answers := range a.next {
+		if len(answers) > 1 {
+			operations = append(operations, operation)
+		}
+	}
+	return operations
+}
