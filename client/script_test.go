@@ -17,56 +17,46 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// TestScripts runs the scripts in testdata, each paragraph in a bubble of synctest. A line behind >
-// is a command, and below it the script has its output:
+// TestScripts runs the scripts in testdata. A paragraph is a [scripts.Story] with these commands:
 //
-//	> a well / frozen        the answers of server a to the next requests; the last one stays
-//	> client ab MaxAge=1h    makes a client of servers a and b, whose batches have 100 IDs
-//	> next 10s               an ID within a time, or the error
-//	> draw 150               so many IDs, as ranges
-//	> sleep 1m
-//	> asked a                the times of all requests to a, from the first on
-//	> log                    the log
-//	> beside next 1h         runs a command beside the following ones
-//	> close
-//	> check Servers=a,b MaxAge=1h    the mistakes that New and Validate find in a Config
+//	on a well / hang         the answers of server a to the next requests
+//	client ab MaxAge=1h      makes a client of servers a and b, whose batches have 100 IDs
+//	next 10s                 an ID within a time, or the error
+//	draw 150                 so many IDs, as ranges
+//	asked a                  the times of all requests to a, from the first on
+//	log                      the log
+//	many                     more streams of a than a client knows, and then the first one again
+//	close
+//	check Servers=a,b MaxAge=1h    the mistakes that New and Validate find in a Config
 //
-// An answer is well, ids FIRST, a status with a body, frozen or refused. Headers follow as
-// NAME=VALUE, and "wait 50ms ;" stands before it. In an answer, + stands for a space. With -update,
-// the test writes the output into the scripts.
-func TestScripts(t *testing.T) {
-	scripts.Run(t, func(t *testing.T, paragraph string) (got string) {
-		synctest.Test(t, func(t *testing.T) {
-			x := &script{t: t, net: &network{answer: make(answers)}}
-			got = x.Run(paragraph, x.do)
-		})
-		return got
-	})
-}
+// An answer is well, ids FIRST, or a status with a body. Headers follow as NAME=VALUE. In an
+// answer, + stands for a space.
+func TestScripts(t *testing.T) { scripts.Stories(t, 1, newScript) }
 
-// A script is under way.
+// A script is the world of a paragraph.
 type script struct {
-	testkit.Script
-	t       *testing.T
-	net     *network
-	answers testkit.Answers
-	client  *client.Client
+	*scripts.Story
+	net    *network
+	client *client.Client
 }
 
-func (x *script) do(words testkit.Words) {
+func newScript(s *scripts.Story) {
+	x := &script{Story: s, net: new(network)}
+	x.net.answer = answers{"a": x.answer, "b": x.answer}
+	s.Do, s.Failures = x.do, map[string]error{"refused": errRefused}
+	s.Precision = 24 * time.Hour // next and close print their times
+}
+
+func (x *script) do(words testkit.Words) (result string, err error) {
 	switch words[0] {
 	case "client":
 		var cfg client.Config
 		words.Set("MaxAge", &cfg.MaxAge)
-		x.client = x.net.client(x.t, words[1], cfg)
-		synctest.Wait()
+		x.client = x.net.client(x.T, words[1], cfg)
 	case "next":
 		x.next(words.Duration(1))
 	case "draw":
 		x.draw(words.Number(1))
-	case "sleep":
-		time.Sleep(words.Duration(1))
-		synctest.Wait()
 	case "asked":
 		times := x.net.times(words[1])
 		for _, at := range times {
@@ -76,50 +66,48 @@ func (x *script) do(words testkit.Words) {
 		x.Events(x.net.log.Read())
 	case "close":
 		began := time.Now()
-		testkit.Must(x.t, x.client.Close())
+		err := x.client.Close()
 		took := time.Since(began)
-		synctest.Wait()
+		synctest.Wait() // for callers whose calls end
 		x.Print("  after %v", took)
+		return "", err
 	case "check":
 		x.check(words)
-	case "beside":
-		go x.do(words[1:])
-		synctest.Wait()
-	case "many": // more streams than a client knows, and then the first one again
+	case "many":
 		var list []string
 		for i := range 1001 {
 			list = append(list, fmt.Sprintf("ids 1 Uidring-Stream=0-%d /", i))
 		}
-		x.do(strings.Fields("a " + strings.Join(list, " ") + " ids 1 Uidring-Stream=0-0"))
+		x.Command(strings.Fields("on a " + strings.Join(list, " ") + " ids 1 Uidring-Stream=0-0"))
 	default:
-		x.answers.Set(words[0], words[1:])
-		x.net.set(words[0], x.answer)
+		x.T.Errorf("unknown command %q", words)
 	}
+	return "", nil
 }
 
+// answer answers a request to a server, by default well.
 func (x *script) answer(r *http.Request) (answer *http.Response, err error) {
-	for _, command := range x.answers.Next(r.Host) {
-		switch command[0] {
-		case "wait":
-			time.Sleep(command.Duration(1))
-			continue
-		case "frozen":
-			return frozen(r)
-		case "refused":
-			return refused(r)
+	err = x.Answer(r.Context(), r.Host, func(words testkit.Words) bool {
+		switch words.Arg(0) {
+		case "sleep":
+			return false
 		case "well":
-			answer, err = x.net.well(r)
+			answer, _ = x.net.well(r)
 		case "ids":
-			first := command.Number(1)
+			first := words.Number(1)
 			answer = reply(200, fmt.Sprintf(`{"ranges":[{"first":"%d","count":40},{"first":"%d","count":60}]}`, first, first+40))
 		default:
-			answer = reply(int(command.Number(0)), strings.ReplaceAll(command.Arg(1), "+", " "))
+			answer = reply(int(words.Number(0)), strings.ReplaceAll(words.Arg(1), "+", " "))
 		}
-		for _, word := range command[1:] {
+		for _, word := range words[1:] {
 			if name, value, ok := strings.Cut(word, "="); ok {
 				answer.Header.Add(name, strings.ReplaceAll(value, "+", " "))
 			}
 		}
+		return true
+	})
+	if answer == nil && err == nil {
+		return x.net.well(r)
 	}
 	return answer, err
 }
@@ -128,12 +116,11 @@ func (x *script) answer(r *http.Request) (answer *http.Response, err error) {
 // one of a, and the errors of several servers are sorted.
 func (x *script) next(within time.Duration) {
 	began := time.Now()
-	ctx, cancel := context.WithCancel(x.t.Context())
+	ctx, cancel := x.Context(testkit.Words{fmt.Sprint("cancel=", within)})
 	defer cancel()
-	time.AfterFunc(within, cancel)
 	id, err := x.client.NextContext(ctx)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) != errors.Is(err, client.ErrEmpty) {
-		x.t.Errorf("NextContext: %v, want Canceled if there was no ID in time, and no error of another context", err)
+		x.T.Errorf("NextContext: %v, want Canceled if there was no ID in time, and no error of another context", err)
 	}
 	if err == nil {
 		x.Print("  %d after %v", id, time.Since(began))
@@ -157,11 +144,11 @@ func (x *script) next(within time.Duration) {
 
 // draw prints the ranges of n IDs, and equal ranges once.
 func (x *script) draw(n int64) {
-	ctx, cancel := context.WithTimeout(x.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(x.T.Context(), time.Minute)
 	defer cancel()
 	ids := make([]int64, n)
 	_, err := x.client.FillContext(ctx, ids)
-	testkit.Must(x.t, err)
+	testkit.Must(x.T, err)
 	var ranges []string
 	first := ids[0]
 	for i, id := range ids {
@@ -185,7 +172,7 @@ func (x *script) check(words testkit.Words) {
 	cfg.Servers = strings.FieldsFunc(servers, func(r rune) bool { return r == ',' })
 	_, err := client.New(cfg)
 	if again := cfg.Validate(); !errors.Is(err, client.ErrInvalidConfig) || again == nil || again.Error() != err.Error() {
-		x.t.Errorf("New: %v, want ErrInvalidConfig, and the same of Validate: %v", err, again)
+		x.T.Errorf("New: %v, want ErrInvalidConfig, and the same of Validate: %v", err, again)
 	}
 	x.Print("  %s", strings.ReplaceAll(fmt.Sprint(err), "\n", "\n  "))
 }
