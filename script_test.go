@@ -22,20 +22,17 @@ import (
 //	json `"7"`, field `"7"`      calls UnmarshalJSON, and json.Unmarshal
 //	scan int64 7                 calls Scan with a value of one of the types in columns
 func TestScripts(t *testing.T) {
-	scripts.Run(t, func(t *testing.T, paragraph string) string {
-		s := script{T: t}
-		return s.Script.Run(paragraph, s.do)
-	})
+	scripts.Each(t, func(t *testing.T, s *testkit.Script, words testkit.Words) { script{s, t}.do(words) })
 }
 
-// A script is the world of a paragraph.
+// A script prints the answers of commands.
 type script struct {
-	testkit.Script
+	*testkit.Script
 	*testing.T
 }
 
 // do makes a command.
-func (s *script) do(words testkit.Words) {
+func (s script) do(words testkit.Words) {
 	text := words[len(words)-1]
 	if unquoted, err := strconv.Unquote(text); err == nil {
 		text = unquoted
@@ -57,7 +54,7 @@ func (s *script) do(words testkit.Words) {
 }
 
 // write prints the texts of an ID.
-func (s *script) write(id uidring.ID) {
+func (s script) write(id uidring.ID) {
 	for _, f := range textForms() {
 		text := f.write(id)
 		s.Print("  %s %s", f.name, text)
@@ -71,7 +68,7 @@ func (s *script) write(id uidring.ID) {
 }
 
 // read prints the ID of a text.
-func (s *script) read(form, text string) {
+func (s script) read(form, text string) {
 	i := slices.IndexFunc(textForms(), func(f textForm) bool { return f.name == form })
 	id, err := textForms()[i].read(text)
 	if err != nil && id != 0 {
@@ -81,7 +78,7 @@ func (s *script) read(form, text string) {
 }
 
 // change prints the ID that a method reads. An error leaves the ID as it was.
-func (s *script) change(read func(*uidring.ID) error) {
+func (s script) change(read func(*uidring.ID) error) {
 	id := uidring.ID(-7)
 	err := read(&id)
 	if err != nil && id != -7 {
@@ -91,7 +88,7 @@ func (s *script) change(read func(*uidring.ID) error) {
 }
 
 // answer prints an ID or an error. The text of an error names its kind.
-func (s *script) answer(id uidring.ID, err error) {
+func (s script) answer(id uidring.ID, err error) {
 	if err == nil {
 		s.Print("  %d", int64(id))
 		return

@@ -85,16 +85,13 @@ func TestJobMeasuresChecksAndCleansUp(t *testing.T) {
 // TestScripts runs the command lines in testdata. Below each command line the script has the status
 // and the first line of stderr. No command prints to stdout or leaves a file.
 func TestScripts(t *testing.T) {
-	scripts.Files(t, func(t *testing.T, text string) string {
-		var s testkit.Script
-		return s.Run(text, func(words testkit.Words) {
-			r := execute(t, nil, words[1:]...)
-			first, _, _ := strings.Cut(r.stderr, "\n")
-			s.Print("  status %d: %s", r.status, first)
-			if r.stdout != "" || len(r.files) > 0 {
-				t.Errorf("%q: stdout %q, files %q", words, r.stdout, r.files)
-			}
-		})
+	scripts.Each(t, func(t *testing.T, s *testkit.Script, words testkit.Words) {
+		r := execute(t, nil, words[1:]...)
+		first, _, _ := strings.Cut(r.stderr, "\n")
+		s.Print("  status %d: %s", r.status, first)
+		if r.stdout != "" || len(r.files) > 0 {
+			t.Errorf("%q: stdout %q, files %q", words, r.stdout, r.files)
+		}
 	})
 }
 

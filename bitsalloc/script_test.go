@@ -27,49 +27,46 @@ import (
 //	at 1152921504606846976                  MinAt and MaxAt
 //	range -1152921504606846976 2026-01-01T00:00:01Z
 func TestScripts(t *testing.T) {
-	scripts.Run(t, func(t *testing.T, paragraph string) string {
-		var s testkit.Script
-		var a *bitsalloc.Allocator
-		return s.Run(paragraph, func(words testkit.Words) {
-			var err error
-			switch words.Arg(0) {
-			case "layout":
-				err = parse(t, &s, strings.Join(words[1:], " "))
-			case "new":
-				var l bitsalloc.Layout
-				var epoch time.Time
-				testkit.Must(t, l.UnmarshalText([]byte(words.Arg(1))))
-				if len(words) > 2 {
-					epoch = instant(t, words[2])
-				}
-				if a, err = bitsalloc.New(l, epoch); (a == nil) == (err == nil) {
-					t.Errorf("%q: %v beside the error %v", words, a, err)
-				}
-			case "time":
-				s.Print("  %v", a.Time(words.Number(1)))
-			case "expires":
-				s.Print("  %v, delta %d after %d", a.Expires(), a.Delta(a.Expires()), a.MaxDelta())
-			case "delta":
-				s.Print("  %d", a.Delta(instant(t, words.Arg(1))))
-			case "at":
-				at := instant(t, words.Arg(1))
-				s.Print("  %d to %d", a.MinAt(at), a.MaxAt(at))
-			case "range":
-				first, last := a.Range(instant(t, words.Arg(1)), instant(t, words.Arg(2)))
-				s.Print("  %d to %d", first, last)
-			default:
-				t.Errorf("unknown command %q", words)
+	var a *bitsalloc.Allocator
+	scripts.Each(t, func(t *testing.T, s *testkit.Script, words testkit.Words) {
+		var err error
+		switch words.Arg(0) {
+		case "layout":
+			err = parse(t, s, strings.Join(words[1:], " "))
+		case "new":
+			var l bitsalloc.Layout
+			var epoch time.Time
+			testkit.Must(t, l.UnmarshalText([]byte(words.Arg(1))))
+			if len(words) > 2 {
+				epoch = instant(t, words[2])
 			}
-			if err == nil {
-				return
+			if a, err = bitsalloc.New(l, epoch); (a == nil) == (err == nil) {
+				t.Errorf("%q: %v beside the error %v", words, a, err)
 			}
-			if !errors.Is(err, bitsalloc.ErrInvalidLayout) {
-				t.Errorf("%q: %v, want ErrInvalidLayout", words, err)
-			}
-			for line := range strings.SplitSeq(err.Error(), "\n") {
-				s.Print("  %s", line)
-			}
-		})
+		case "time":
+			s.Print("  %v", a.Time(words.Number(1)))
+		case "expires":
+			s.Print("  %v, delta %d after %d", a.Expires(), a.Delta(a.Expires()), a.MaxDelta())
+		case "delta":
+			s.Print("  %d", a.Delta(instant(t, words.Arg(1))))
+		case "at":
+			at := instant(t, words.Arg(1))
+			s.Print("  %d to %d", a.MinAt(at), a.MaxAt(at))
+		case "range":
+			first, last := a.Range(instant(t, words.Arg(1)), instant(t, words.Arg(2)))
+			s.Print("  %d to %d", first, last)
+		default:
+			t.Errorf("unknown command %q", words)
+		}
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, bitsalloc.ErrInvalidLayout) {
+			t.Errorf("%q: %v, want ErrInvalidLayout", words, err)
+		}
+		for line := range strings.SplitSeq(err.Error(), "\n") {
+			s.Print("  %s", line)
+		}
 	})
 }
 

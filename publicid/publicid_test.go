@@ -84,46 +84,43 @@ func FuzzPermutations(f *testing.F) {
 // below use it. Below a command the script has its result, or each mistake. No mistake shows a key.
 // scatter prints the result in binary, and gathers it again.
 func TestScripts(t *testing.T) {
-	scripts.Files(t, func(t *testing.T, text string) string {
-		var s testkit.Script
-		var m *publicid.Masker
-		return s.Run(text, func(words testkit.Words) {
-			for i := range words {
-				words[i] = strings.Trim(words[i], `"`)
+	var m *publicid.Masker
+	scripts.Each(t, func(t *testing.T, s *testkit.Script, words testkit.Words) {
+		for i := range words {
+			words[i] = strings.Trim(words[i], `"`)
+		}
+		var err error
+		switch words.Arg(0) {
+		case "new":
+			m, err = publicid.New(words[1], words[2:]...)
+		case "unmasked":
+			m, err = publicid.NewUnmasked(words[1])
+		case "zero":
+			m = new(publicid.Masker)
+		case "mask":
+			s.Print("  %d", m.Mask(uidring.ID(words.Number(1))))
+		case "unmask":
+			s.Print("  %d", m.Unmask(uidring.ID(words.Number(1))))
+		case "text":
+			s.Print("  %s", m.Text(uidring.ID(words.Number(1))))
+		case "parse":
+			var id uidring.ID
+			if id, err = m.Parse(words[1]); err == nil || id != 0 {
+				s.Print("  %d", id)
 			}
-			var err error
-			switch words.Arg(0) {
-			case "new":
-				m, err = publicid.New(words[1], words[2:]...)
-			case "unmasked":
-				m, err = publicid.NewUnmasked(words[1])
-			case "zero":
-				m = new(publicid.Masker)
-			case "mask":
-				s.Print("  %d", m.Mask(uidring.ID(words.Number(1))))
-			case "unmask":
-				s.Print("  %d", m.Unmask(uidring.ID(words.Number(1))))
-			case "text":
-				s.Print("  %s", m.Text(uidring.ID(words.Number(1))))
-			case "parse":
-				var id uidring.ID
-				if id, err = m.Parse(words[1]); err == nil || id != 0 {
-					s.Print("  %d", id)
-				}
-			case "scatter":
-				n := int(words.Number(2))
-				scattered := publicid.Scatter(uidring.ID(words.Number(1)), n)
-				s.Print("  %b, gathered %d", scattered, publicid.Gather(scattered, n))
+		case "scatter":
+			n := int(words.Number(2))
+			scattered := publicid.Scatter(uidring.ID(words.Number(1)), n)
+			s.Print("  %b, gathered %d", scattered, publicid.Gather(scattered, n))
+		}
+		if words.Arg(0) != "parse" && err != nil && m != nil {
+			t.Errorf("%q: a Masker beside the error %v", words, err)
+		}
+		for _, line := range mistakes(t, err) {
+			if s.Print("  %s", line); strings.Contains(line, secret1[:8]) || strings.Contains(line, secret2[:8]) {
+				t.Errorf("%s: it shows a key", line)
 			}
-			if words.Arg(0) != "parse" && err != nil && m != nil {
-				t.Errorf("%q: a Masker beside the error %v", words, err)
-			}
-			for _, line := range mistakes(t, err) {
-				if s.Print("  %s", line); strings.Contains(line, secret1[:8]) || strings.Contains(line, secret2[:8]) {
-					t.Errorf("%s: it shows a key", line)
-				}
-			}
-		})
+		}
 	})
 }
 

@@ -94,27 +94,24 @@ func TestInClusterOutsideAPodIsAnError(t *testing.T) {
 // and below it the script has the error of Status. The server redirects to a page that gives the
 // text with status 200, and its answer with that status has no date.
 func TestScripts(t *testing.T) {
-	scripts.Files(t, func(t *testing.T, text string) string {
-		var x testkit.Script
-		return x.Run(text, func(words testkit.Words) {
-			code := int(words.Number(0))
-			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path != "/moved" {
-					if code == http.StatusOK {
-						w.Header()["Date"] = nil
-					}
-					w.Header().Set("Location", "/moved")
-					w.WriteHeader(code)
+	scripts.Each(t, func(t *testing.T, x *testkit.Script, words testkit.Words) {
+		code := int(words.Number(0))
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/moved" {
+				if code == http.StatusOK {
+					w.Header()["Date"] = nil
 				}
-				_, _ = w.Write([]byte(strings.Join(words[1:], " ")))
-			}))
-			defer server.Close()
-			s := k8sassigner.LeaseStore(k8sassigner.Cluster{Client: server.Client(), URL: server.URL, Namespace: "ids"}, namespace, k8sassigner.Config{})
-			stores.Fail(t, s, "Kubernetes at "+server.URL+", namespace ids: ")
-			_, err := s.Status(t.Context())
-			x.Print("  %s", strings.ReplaceAll(err.Error(), server.URL, "URL"))
-			x.Print("  passes: %v", storecall.Passes(err))
-		})
+				w.Header().Set("Location", "/moved")
+				w.WriteHeader(code)
+			}
+			_, _ = w.Write([]byte(strings.Join(words[1:], " ")))
+		}))
+		defer server.Close()
+		s := k8sassigner.LeaseStore(k8sassigner.Cluster{Client: server.Client(), URL: server.URL, Namespace: "ids"}, namespace, k8sassigner.Config{})
+		stores.Fail(t, s, "Kubernetes at "+server.URL+", namespace ids: ")
+		_, err := s.Status(t.Context())
+		x.Print("  %s", strings.ReplaceAll(err.Error(), server.URL, "URL"))
+		x.Print("  passes: %v", storecall.Passes(err))
 	})
 }
 

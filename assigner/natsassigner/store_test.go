@@ -217,24 +217,21 @@ func TestDocumentedPermissionsSuffice(t *testing.T) {
 // one server, and below it the script has the status of the store and the error of a first write.
 func TestScripts(t *testing.T) {
 	_, js := serve(t, 1)
-	scripts.Files(t, func(t *testing.T, text string) string {
-		var x testkit.Script
-		return x.Run(text, func(changes testkit.Words) {
-			cfg := natsassigner.StreamConfig("b", 1)
-			testkit.Must(t, json.Unmarshal([]byte(strings.Join(changes, " ")), &cfg))
-			_, err := js.CreateStream(t.Context(), cfg)
-			testkit.Must(t, err)
-			s := natsassigner.LeaseStore(js, "b", "orders", durable)
-			got := stores.Status(t, s)
-			x.Print("  lossy: %v, faults: %q", got.Lossy, got.Faults)
-			if len(got.Faults) == 0 {
-				if _, err := s.SwapMeta(t.Context(), leasestore.Meta{}, leasestore.Meta{}); err != nil {
-					_, text, _ := strings.Cut(err.Error(), ": cannot ") // after the port
-					x.Print("  %s", text)
-				}
+	scripts.Each(t, func(t *testing.T, x *testkit.Script, changes testkit.Words) {
+		cfg := natsassigner.StreamConfig("b", 1)
+		testkit.Must(t, json.Unmarshal([]byte(strings.Join(changes, " ")), &cfg))
+		_, err := js.CreateStream(t.Context(), cfg)
+		testkit.Must(t, err)
+		s := natsassigner.LeaseStore(js, "b", "orders", durable)
+		got := stores.Status(t, s)
+		x.Print("  lossy: %v, faults: %q", got.Lossy, got.Faults)
+		if len(got.Faults) == 0 {
+			if _, err := s.SwapMeta(t.Context(), leasestore.Meta{}, leasestore.Meta{}); err != nil {
+				_, text, _ := strings.Cut(err.Error(), ": cannot ") // after the port
+				x.Print("  %s", text)
 			}
-			testkit.Must(t, js.DeleteStream(t.Context(), cfg.Name))
-		})
+		}
+		testkit.Must(t, js.DeleteStream(t.Context(), cfg.Name))
 	})
 }
 

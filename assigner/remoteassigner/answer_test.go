@@ -162,27 +162,24 @@ func TestNewHandlerOffersAStoreWithOneNamespace(t *testing.T) {
 // spaces.
 func TestScripts(t *testing.T) {
 	handler := serveFile(t)
-	scripts.Files(t, func(t *testing.T, text string) string {
-		var x testkit.Script
-		return x.Run(text, func(words testkit.Words) {
-			if unicode.IsDigit(rune(words[0][0])) {
-				x.Print("  %s", refusals(t, words))
-				return
-			}
-			body := bodyOf(words[3:])
-			r := httptest.NewRequestWithContext(t.Context(), words[0], "http://host/", strings.NewReader(body))
-			r.URL.Path = words[1]
-			if body == "late" {
-				r.Body = io.NopCloser(iotest.ErrReader(os.ErrDeadlineExceeded))
-			}
-			r.Header.Set("Content-Type", strings.TrimPrefix(words[2], "-"))
-			w := httptest.NewRecorder()
-			handler.ServeHTTP(w, r)
-			if !strings.Contains(w.Header().Get("Content-Type"), "json") || w.Header().Get("Cache-Control") != "no-store" {
-				t.Errorf("%q: headers %v, want JSON and no-store", words, w.Header())
-			}
-			x.Print("  %d", w.Code)
-		})
+	scripts.Each(t, func(t *testing.T, x *testkit.Script, words testkit.Words) {
+		if unicode.IsDigit(rune(words[0][0])) {
+			x.Print("  %s", refusals(t, words))
+			return
+		}
+		body := bodyOf(words[3:])
+		r := httptest.NewRequestWithContext(t.Context(), words[0], "http://host/", strings.NewReader(body))
+		r.URL.Path = words[1]
+		if body == "late" {
+			r.Body = io.NopCloser(iotest.ErrReader(os.ErrDeadlineExceeded))
+		}
+		r.Header.Set("Content-Type", strings.TrimPrefix(words[2], "-"))
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if !strings.Contains(w.Header().Get("Content-Type"), "json") || w.Header().Get("Cache-Control") != "no-store" {
+			t.Errorf("%q: headers %v, want JSON and no-store", words, w.Header())
+		}
+		x.Print("  %d", w.Code)
 	})
 }
 

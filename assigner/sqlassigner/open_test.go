@@ -31,32 +31,29 @@ import (
 //	mysql 1213 refused   prints how the dialect judges these errors, see errorOf, once if they are alike,
 //	                     and the error of a call, with … for the cause
 func TestScripts(t *testing.T) {
-	scripts.Run(t, func(t *testing.T, paragraph string) string {
-		var s testkit.Script
-		return s.Run(paragraph, func(words testkit.Words) {
-			switch words[0] {
-			case "open":
-				s.Print("  %s", opened(t, words.Arg(1), address))
-			case "params":
-				var answers []string
-				for _, form := range []string{"ids:se?cret/@tcp(db:3306)/ids", "/ids", "mysql://ids:se%3Fcret%2F@db/ids"} {
-					answers = append(answers, opened(t, form+words.Arg(1), params))
-				}
-				s.Print("  %s", strings.Join(slices.Compact(answers), "\n  "))
-			case "config":
-				for _, cfg := range []*mysql.Config{nil, mysql.NewConfig()} {
-					_, err := OpenMySQLConfig(cfg)
-					s.Print("  %v", err)
-				}
-			case "sticky":
-				key, err := strconv.Unquote(strings.Join(words[1:], " "))
-				testkit.Must(t, err)
-				_, err = Sticky(Wrap(sql.OpenDB(nil), MySQL), key, Config{}).Assign(t.Context(), assignertest.Domain())
-				s.Print("  %v", err)
-			default:
-				s.Print("  %s", judged(t, words[0], words[1:]))
+	scripts.Each(t, func(t *testing.T, s *testkit.Script, words testkit.Words) {
+		switch words[0] {
+		case "open":
+			s.Print("  %s", opened(t, words.Arg(1), address))
+		case "params":
+			var answers []string
+			for _, form := range []string{"ids:se?cret/@tcp(db:3306)/ids", "/ids", "mysql://ids:se%3Fcret%2F@db/ids"} {
+				answers = append(answers, opened(t, form+words.Arg(1), params))
 			}
-		})
+			s.Print("  %s", strings.Join(slices.Compact(answers), "\n  "))
+		case "config":
+			for _, cfg := range []*mysql.Config{nil, mysql.NewConfig()} {
+				_, err := OpenMySQLConfig(cfg)
+				s.Print("  %v", err)
+			}
+		case "sticky":
+			key, err := strconv.Unquote(strings.Join(words[1:], " "))
+			testkit.Must(t, err)
+			_, err = Sticky(Wrap(sql.OpenDB(nil), MySQL), key, Config{}).Assign(t.Context(), assignertest.Domain())
+			s.Print("  %v", err)
+		default:
+			s.Print("  %s", judged(t, words[0], words[1:]))
+		}
 	})
 }
 

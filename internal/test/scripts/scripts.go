@@ -56,3 +56,12 @@ func Run(t *testing.T, run func(t *testing.T, paragraph string) string) {
 		return strings.Join(paragraphs, "\n\n")
 	})
 }
+
+// Each is Run with commands that a script makes one by one. do prints the answer of a command.
+func Each(t *testing.T, do func(t *testing.T, s *testkit.Script, command testkit.Words)) {
+	t.Helper()
+	Run(t, func(t *testing.T, paragraph string) string {
+		var s testkit.Script
+		return s.Run(paragraph, func(command testkit.Words) { do(t, &s, command) })
+	})
+}

@@ -21,20 +21,17 @@ import (
 // the test writes the verdicts.
 func TestVerdicts(t *testing.T) {
 	page := testkit.ReadFile(t, "../../../../docs/OPERATIONS.md")
-	scripts.Files(t, func(t *testing.T, text string) string {
-		var x testkit.Script
-		return x.Run(text, func(changes testkit.Words) {
-			v := judge(changed(t, changes))
-			x.Print("  %s [%s]%s", v.Level, v.Title, v.More)
-			x.Print("  %s", v.Detail)
-			if section, ok := strings.CutPrefix(v.Book, runBook); ok {
-				x.Print("  %s", section)
-				heading := "\n### " + strings.ReplaceAll(section, "-", " ") + "\n"
-				if section != "" && !strings.Contains(strings.ToLower(page), heading) {
-					t.Errorf("OPERATIONS.md has no heading %q", heading)
-				}
+	scripts.Each(t, func(t *testing.T, x *testkit.Script, changes testkit.Words) {
+		v := judge(changed(t, changes))
+		x.Print("  %s [%s]%s", v.Level, v.Title, v.More)
+		x.Print("  %s", v.Detail)
+		if section, ok := strings.CutPrefix(v.Book, runBook); ok {
+			x.Print("  %s", section)
+			heading := "\n### " + strings.ReplaceAll(section, "-", " ") + "\n"
+			if section != "" && !strings.Contains(strings.ToLower(page), heading) {
+				t.Errorf("OPERATIONS.md has no heading %q", heading)
 			}
-		})
+		}
 	})
 }
 
