@@ -144,7 +144,7 @@ func (g *Generator) oldest() int64 {
 	//mutate:remove the keeper waits for a pass in progress, too
 	g.running.Lock() // a padding pass raises cut before it retires the IDs of the ring
 	defer g.running.Unlock()
-	return g.deltaOf(g.cut.Load()) + 1 //mutate:operator a lower delta is as true
+	return g.deltaOf(g.cut.Load()) + 1
 }
 
 // ended drops the prepared IDs. It first waits for a padding pass that may still use the worker ID;

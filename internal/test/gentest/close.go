@@ -69,27 +69,3 @@ func Released() (*fakeassigner.Assigner, *atomic.Int64) {
 		return nil
 	}}, used
 }
-
-// lastDelta closes generators that have issued IDs, or none: the release names the delta of the
-// last ID, or an earlier one than the first ID would have.
-func (s *suite) lastDelta(t *testing.T) {
-	for _, pause := range []time.Duration{0, time.Hour} { // an idle generator moves on with the clock
-		for n := range max(testkit.Scaled(200), 70) { // more IDs than a unit has
-			layout, epoch := Narrow(), NewEpoch()
-			layout.SequenceBits += uint8(n % 2 * 4) // units begin at a scattered sequence number from 8 bits on
-			n := n / 2
-			store, used := Released()
-			g := s.open(t, keeper.Settings{Layout: layout, Epoch: epoch, Assigner: store})
-			began := int64(time.Since(epoch) / layout.Unit)
-			var last bitsalloc.Fields
-			if n > 0 {
-				last = take(t, g, n)
-			}
-			time.Sleep(pause)
-			testkit.Must(t, g.Close())
-			if got := used.Load(); n > 0 && pause == 0 && got != last.Delta || got < last.Delta || n == 0 && pause == 0 && got > began {
-				t.Errorf("%d IDs up to %v, then %v: the release tells delta %d", n, last, pause, got)
-			}
-		}
-	}
-}

@@ -81,11 +81,9 @@ func Run(t *testing.T, subject Subject) {
 		{"clock wrong in one reading", (*suite).wrongReading, true},
 
 		{"Close under load", (*suite).closeUnderLoad, true},
-		{"Close tells the last delta", (*suite).lastDelta, false},
 
 		{"preparation is waited for", (*suite).preparation, true},
 		{"worker IDs that change under load", (*suite).changeUnderLoad, true},
-		{"oldest delta", (*suite).oldestDelta, false},
 		{"shards across processes", (*suite).shardsAcrossProcesses, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -207,19 +205,6 @@ func Fill(t testing.TB, g Generator, n int) []int64 {
 		}
 	}
 	return ids
-}
-
-// take takes n IDs, which must increase, and returns the last.
-func take(t testing.TB, g Generator, n int) (last bitsalloc.Fields) {
-	t.Helper()
-	for range n {
-		f := Wait(t, g)
-		if f.ID <= last.ID {
-			t.Fatalf("%v after %v", f, last)
-		}
-		last = f
-	}
-	return last
 }
 
 // TakeAny takes IDs in one of four ways, an ID or up to len(dst) together, and returns the IDs in

@@ -2,7 +2,6 @@ package gentest
 
 import (
 	"context"
-	"math/rand/v2"
 	"runtime"
 	"testing"
 	"time"
@@ -78,28 +77,5 @@ func (s *suite) changeUnderLoad(t *testing.T) {
 				t.Errorf("%d worker IDs, want many", n)
 			}
 		})
-	}
-}
-
-// oldestDelta has a generator report the oldest delta that it may still use every 10 s. It issues
-// no ID below that, and an idle generator keeps up with the clock.
-func (s *suite) oldestDelta(t *testing.T) {
-	store := &fakeassigner.Assigner{OnAssign: fakeassigner.Fenced(1000), Within: 10 * time.Second,
-		OnRenew: func(_ context.Context, g *assigner.Grant, _, want int64) error {
-			g.Last = max(g.Last, want+60)
-			return nil
-		}}
-	g := s.open(t, keeper.Settings{Assigner: store})
-	for range 500 {
-		oldest := store.Oldest.Load()
-		if f := Wait(t, g); f.Delta < oldest {
-			t.Fatalf("%v after the report that no ID is below delta %d", f, oldest)
-		}
-		time.Sleep(rand.N(8 * time.Second))
-	}
-	time.Sleep(time.Minute)
-	idle := store.Oldest.Load()
-	if f := Wait(t, g); time.Duration(f.Delta-idle)*time.Second > 10*time.Second+2*s.Off+4*time.Second || f.Delta < idle {
-		t.Errorf("%v, delta %d, while the oldest delta is %d, want it at most a renewal and %v older", f, f.Delta, idle, 2*s.Off)
 	}
 }

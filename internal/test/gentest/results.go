@@ -21,9 +21,16 @@ import (
 
 // The results of the commands of a story, as text.
 
-// ids takes IDs by a command.
+// ids takes IDs by a command. No ID is below the oldest delta that the store knows.
 func (w *story) ids(words testkit.Words) ([]int64, error) {
-	return w.Take(w.Generator, func() func() (int64, error) { return w.Lane(w.Generator) }, words)
+	oldest := w.store.Oldest.Load()
+	ids, err := w.Take(w.Generator, func() func() (int64, error) { return w.Lane(w.Generator) }, words)
+	for _, id := range ids {
+		if f := ParseID(w.T, w, id); f.Delta < oldest {
+			w.T.Errorf("%v after the report that no ID is below delta %d", f, oldest)
+		}
+	}
+	return ids, err
 }
 
 // crowd makes a command on n goroutines at once, and returns all IDs in order and an error.
