@@ -4,12 +4,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
 )
 
 func TestIDCostsNoMemory(t *testing.T) {
 	for policy := range defaultgen.GoOn + 1 {
-		g, clock := onFakeClock(t, defaultgen.Config{Layout: wideIn(time.Second), OnClockBack: policy})
+		g, clock := onFakeClock(t, defaultgen.Config{Layout: bitsalloc.Layout{DeltaBits: 40, WorkerBits: 3, SequenceBits: 20, Unit: time.Second}, OnClockBack: policy})
 		ids, ctx := make([]int64, 256), t.Context()
 		for name, f := range map[string]func() error{
 			"Next":        func() error { _, err := g.Next(); return err },

@@ -57,6 +57,7 @@ import (
 //	locked take 20                        runs a command while no IDs are prepared
 //	stats Remaining LastDelta             fields of Stats
 //	oldest                                the oldest delta that the store knows
+//	reads                                 how often the user's clock was read since the last reads
 //	invalidate, close, and commands of the package
 func Scripts(t *testing.T, subject Subject) {
 	runScripts(t, subject)
@@ -78,6 +79,7 @@ type story struct {
 	number int64 // of the story
 	store  *fakeassigner.Assigner
 	put    atomic.Int64 // blocks
+	reads  atomic.Int64 // of the user's clock
 
 	Generator // opened last
 	cfg       Config
@@ -157,6 +159,7 @@ var zone = time.FixedZone("", 3600)
 
 // now is the user's clock.
 func (w *story) now() time.Time {
+	w.reads.Add(1)
 	now := time.Now().Add(w.Ahead())
 	_ = w.Answer(w.T.Context(), "read", func(words testkit.Words) bool {
 		if words.Arg(0) == "at" {
@@ -183,6 +186,8 @@ func (w *story) test(words testkit.Words) (result string, err error) {
 		return w.fields(words[1:]), nil
 	case name == "oldest":
 		return fmt.Sprint(w.store.Oldest.Load()), nil
+	case name == "reads":
+		return fmt.Sprint(w.reads.Swap(0)), nil
 	case name == "invalidate":
 		w.Invalidate()
 	case name == "close":
