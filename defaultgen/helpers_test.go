@@ -40,9 +40,3 @@ func onFakeClock(t testing.TB, cfg defaultgen.Config) (*defaultgen.Generator, *u
 	cfg.Now = d.Now
 	return open(t, cfg), d
 }
-
-// The helpers of gentest take IDs of either package.
-var (
-	next  = gentest.Next
-	parse = gentest.ParseID
-)

@@ -73,7 +73,7 @@ func (m *model) next(now time.Time) (delta, sequence int64, err error) {
 func (m *model) checkID(t *testing.T, g *defaultgen.Generator, id int64, now time.Time) {
 	t.Helper()
 	delta, sequence, err := m.next(now)
-	f := parse(t, g, id)
+	f := gentest.ParseID(t, g, id)
 	if err != nil || f.Delta != delta || f.Sequence != sequence || f.WorkerID != 1 || f.DatacenterID != 0 {
 		t.Fatalf("ID %v, want unit %d, sequence %d, error %v", f, delta, sequence, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/uidring/uidring/bitsalloc"
 	"github.com/uidring/uidring/defaultgen"
 	"github.com/uidring/uidring/internal/generator"
+	"github.com/uidring/uidring/internal/test/gentest"
 	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/internal/test/testkit"
 )
@@ -100,7 +101,7 @@ func takeAll(t *testing.T, g *defaultgen.Generator, goroutines, n, batch int) {
 		if i > 0 && id == all[i-1]+1 {
 			continue
 		}
-		f := parse(t, g, id)
+		f := gentest.ParseID(t, g, id)
 		if f.Delta == delta || f.Sequence != 0 && f.Sequence != generator.Scatter(id-f.Sequence, 12) {
 			t.Fatalf("%v after %d", f, all[max(i, 1)-1])
 		}

@@ -178,13 +178,6 @@ func ParseID(t testing.TB, g Generator, id int64) bitsalloc.Fields {
 	return Parse(t, g, id, nil)
 }
 
-// Next returns the fields of the next ID, which must be there.
-func Next(t testing.TB, g Generator) bitsalloc.Fields {
-	t.Helper()
-	id, err := g.Next()
-	return Parse(t, g, id, err)
-}
-
 // Wait returns the fields of the next ID, and waits for it.
 func Wait(t testing.TB, g Generator) bitsalloc.Fields {
 	t.Helper()

@@ -21,8 +21,9 @@ import (
 )
 
 // A Story is the world of a paragraph in fake time: a title behind #, and commands behind >. Below
-// a command the script has its result, its error, and how long it took if it took time. Events
-// follow, until all goroutines wait again. These commands prepare a story:
+// a command the script has its result, its error, and how long it took if it took time. Results of
+// commands beside it and events follow, until all goroutines wait again. These commands prepare a
+// story:
 //
 //	on renew ok / sleep 1s; fail down   sets the next answers of an operation, see Answer
 //	show assign log                     shows events of these kinds from now on, see Event and Logger
@@ -38,7 +39,7 @@ type Story struct {
 	Policy int
 
 	Do        func(testkit.Words) (result string, err error)
-	Lines     func(command testkit.Words, lines []string) []string // are printed for the lines; nil: the same
+	Lines     func(command testkit.Words, lines []string) []string // changes the lines below a command; or nil
 	Text      func(error) string                                   // of an error; nil: all of it
 	Sentinels []error                                              // whose texts and errors.Is must agree
 	Failures  map[string]error                                     // of the command fail, see Answer
@@ -55,8 +56,8 @@ type Story struct {
 	besides testkit.Recorder // results of commands beside the others, which end in any order
 }
 
-// Stories runs each paragraph of the scripts as a story, once for each policy, with the same
-// answers. begin prepares the story.
+// Stories runs each paragraph of the scripts as a story, once for each policy, which must print the
+// same. begin sets the fields of a Story.
 func Stories(t *testing.T, policies int, begin func(*Story)) {
 	t.Helper()
 	Run(t, func(t *testing.T, paragraph string) (first string) {
@@ -251,6 +252,6 @@ func (s *Story) Context(words testkit.Words) (context.Context, context.CancelFun
 	canceled := within + time.Second
 	words.Set("cancel", &canceled)
 	ctx, cancel := context.WithTimeout(s.T.Context(), within)
-	time.AfterFunc(canceled, cancel)
-	return ctx, cancel
+	timer := time.AfterFunc(canceled, cancel)
+	return ctx, func() { timer.Stop(); cancel() }
 }
