@@ -132,28 +132,20 @@ type values map[string]string
 func (v values) set(name string, to any) {
 	text, ok := v[name]
 	delete(v, name)
-	number := func() (n int64) {
-		_, _ = fmt.Sscan(text, &n)
-		return n
-	}
 	if ok {
 		switch to := to.(type) {
 		case *string:
 			*to = strings.ReplaceAll(text, "_", " ")
 		case *[]string:
 			*to = append(*to, strings.ReplaceAll(text, "_", " "))
-		case *int64:
-			*to = number()
 		case *time.Time:
-			*to = memTime(number()).In(time.FixedZone("", 3600)) // a store answers in any zone
+			*to = memTime(testkit.Words{text}.Number(0)).In(time.FixedZone("", 3600)) // a store answers in any zone
 		case *bitsalloc.Layout: // ParseLayout refuses some
 			var unit string
 			_, _ = fmt.Sscanf(text, "%d/%d/%d/%d@%s", &to.DeltaBits, &to.DatacenterBits, &to.WorkerBits, &to.SequenceBits, &unit)
 			to.Unit, _ = time.ParseDuration(unit)
-		case *time.Duration:
-			*to, _ = time.ParseDuration(text)
 		default:
-			panic(fmt.Sprintf("%s cannot be set to %q", name, text))
+			testkit.Words{name + "=" + text}.Set(name, to)
 		}
 	}
 }

@@ -47,10 +47,11 @@ type Story struct {
 
 	Results testkit.Recorder // of commands
 	log     testkit.Recorder // events behind the results
-	answers testkit.Answers
-	shown   sync.Map     // kinds of events
-	gates   sync.Map     // channels that go closes
-	ahead   atomic.Int64 // nanoseconds
+	mu      sync.Mutex
+	answers map[string][]string // that are left, by operation, guarded by mu
+	shown   sync.Map            // kinds of events
+	gates   sync.Map            // channels that go closes
+	ahead   atomic.Int64        // nanoseconds
 	pause   time.Duration
 	lanes   map[lane]func() (int64, error)
 	besides testkit.Recorder // results of commands beside the others, which end in any order
@@ -63,11 +64,13 @@ func Stories(t *testing.T, policies int, begin func(*Story)) {
 	Run(t, func(t *testing.T, paragraph string) (first string) {
 		for policy := range policies {
 			synctest.Test(t, func(t *testing.T) {
-				s := &Story{T: t, Policy: policy, lanes: make(map[lane]func() (int64, error))}
+				s := &Story{T: t, Policy: policy, answers: make(map[string][]string), lanes: make(map[lane]func() (int64, error))}
 				begin(s)
 				got := s.Run(paragraph, s.step)
-				if unused := s.answers.Unused(); len(unused) > 0 {
-					t.Errorf("answers of %q are left", unused)
+				for operation, answers := range s.answers {
+					if len(answers) > 1 {
+						t.Errorf("answers of %s are left: %q", operation, answers)
+					}
 				}
 				if first = cmp.Or(first, got); got != first {
 					t.Errorf("under policy %d:\n%s", policy, got)
@@ -110,7 +113,9 @@ func (s *Story) Command(words testkit.Words) {
 func (s *Story) prepare(words testkit.Words) bool {
 	switch words.Arg(0) {
 	case "on":
-		s.answers.Set(words.Arg(1), words[2:])
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.answers[words.Arg(1)] = strings.Split(strings.Join(words[2:], " "), " / ")
 	case "show":
 		for _, kind := range words[1:] {
 			s.shown.Store(kind, true)
@@ -127,7 +132,6 @@ func (s *Story) prepare(words testkit.Words) bool {
 		close(s.gate(words.Arg(1)))
 	case "beside":
 		go s.beside(words[1:])
-	case "", "ok":
 	default:
 		return false
 	}
@@ -181,8 +185,10 @@ func (s *Story) ErrorText(err error) string {
 	return strings.ReplaceAll(text, "\n", "; ")
 }
 
-// Answer runs the next answer of an operation. An answer is a list of commands:
+// Answer runs the next answer of an operation. The last answer stays. An answer is a list of
+// commands that are parted by ;:
 //
+//	ok                      or nothing
 //	hang                    waits for the end of the context, and fails with its error
 //	late                    waits for the end of the context
 //	try down                fails a try that the operation repeats
@@ -191,8 +197,9 @@ func (s *Story) ErrorText(err error) string {
 // do makes the commands of the operation, and returns false for another one, which may be any of
 // the story. It may be nil.
 func (s *Story) Answer(ctx context.Context, operation string, do func(testkit.Words) bool) (err error) {
-	for _, words := range s.answers.Next(operation) {
-		switch words.Arg(0) {
+	for text := range strings.SplitSeq(s.next(operation), ";") {
+		switch words := testkit.Words(strings.Fields(text)); words.Arg(0) {
+		case "", "ok":
 		case "hang":
 			<-ctx.Done()
 			err = ctx.Err()
@@ -211,6 +218,17 @@ func (s *Story) Answer(ctx context.Context, operation string, do func(testkit.Wo
 	return err
 }
 
+// next returns the next answer of an operation.
+func (s *Story) next(operation string) (answer string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if answers := s.answers[operation]; len(answers) > 0 {
+		answer, s.answers[operation] = answers[0], answers[min(1, len(answers)-1):]
+	}
+	return answer
+}
+
+// failure returns the error of the command fail or try.
 func (s *Story) failure(words testkit.Words) error {
 	err := s.Failures[words.Arg(1)]
 	if err == nil {

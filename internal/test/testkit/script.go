@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -95,49 +94,4 @@ func (w Words) check(err error) {
 	if err != nil {
 		panic(fmt.Sprintf("%q: %v", w, err))
 	}
-}
-
-// Answers are the next answers to calls, by the name of the operation. The zero Answers is ready to
-// use. Any number of goroutines may use it at once.
-type Answers struct {
-	mu   sync.Mutex
-	next map[string][]string
-}
-
-// Set sets the answers of an operation. They are parted by /, and an answer is a list of commands
-// that are parted by ;.
-func (a *Answers) Set(operation string, answers Words) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.next == nil {
-		a.next = make(map[string][]string)
-	}
-	a.next[operation] = strings.Split(strings.Join(answers, " "), " / ")
-}
-
-// Next returns the commands of the next answer. The last answer stays.
-func (a *Answers) Next(operation string) (commands []Words) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	answers := a.next[operation]
-	if len(answers) == 0 {
-		return nil
-	}
-	a.next[operation] = answers[min(1, len(answers)-1):]
-	for text := range strings.SplitSeq(answers[0], ";") {
-		commands = append(commands, strings.Fields(text))
-	}
-	return commands
-}
-
-// Unused returns the operations with answers that are not the next or the last one.
-func (a *Answers) Unused() (operations []string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for operation, answers := range a.next {
-		if len(answers) > 1 {
-			operations = append(operations, operation)
-		}
-	}
-	return operations
 }
