@@ -193,15 +193,14 @@ func (w *script) config(words testkit.Words) segment.Config {
 // check shows the mistakes in a Config or a NumbersConfig, of which New must say the same.
 func (w *script) check(words testkit.Words) {
 	var cfg segment.NumbersConfig
-	var policy, period, others int
+	var others int
 	c := &cfg.Counter
 	for name, to := range map[string]any{
 		"name": &c.Name, "step": &c.Step, "maxstep": &c.MaxStep, "lasts": &c.RangeLasts, "prefetch": &c.Prefetch, "timeout": &c.FetchTimeout, "start": &c.StartTimeout,
-		"policy": &policy, "others": &others, "period": &period, "width": &cfg.Width,
+		"policy": &c.OnEmpty, "others": &others, "period": &cfg.Period, "width": &cfg.Width,
 	} {
 		words.Set(name, to)
 	}
-	c.OnEmpty, cfg.Period = segment.EmptyPolicy(policy), segment.Period(period)
 	c.Source, c.Others = w.sources[0], slices.Repeat(w.sources[:1], others)
 	err, errNew := c.Validate(), error(nil)
 	if words.Arg(1) == "numbers" {
