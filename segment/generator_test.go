@@ -154,6 +154,7 @@ func TestInvalidateWhileGoroutinesTakeIDs(t *testing.T) {
 			next := l.Next
 			if i%9 == 0 {
 				next = g.Next
+				runtime.Gosched() // with a single CPU the ring would stay almost empty
 			}
 			least := old.Load()
 			if id, err := next(); id <= least || err != nil {
@@ -192,14 +193,13 @@ func TestNumbersAreUniqueOverMidnight(t *testing.T) {
 		}
 		for last := 0; last < 4000; {
 			n.Invalidate()
-			testkit.Yield()
+			testkit.Pause(t.Context(), time.Millisecond)
 			mu.Lock()
 			last = calls
 			mu.Unlock()
 		}
-		for range 10 { // the race detector must see no lock between calls of Next and Close
-			testkit.Yield()
-		}
+		// The race detector must see no lock between calls of Next and Close.
+		testkit.Pause(t.Context(), 10*time.Millisecond)
 		closing.Store(true)
 		_ = n.Close() // always nil
 	})

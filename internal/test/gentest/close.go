@@ -32,9 +32,7 @@ func (s *suite) closeUnderLoad(t *testing.T) {
 		lasts := make([]int64, 9)
 		testkit.Together(len(lasts), func(i int) {
 			if i == 0 {
-				for range rand.N(2_000) { // among the takes of a few units
-					runtime.Gosched()
-				}
+				testkit.Pause(t.Context(), rand.N(2*time.Millisecond)) // among the takes of a few units
 				testkit.Must(t, g.Close())
 				closed.Store(true)
 				return
