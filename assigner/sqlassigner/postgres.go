@@ -138,12 +138,13 @@ func diagnosePostgres(err error) diagnosis {
 	return d
 }
 
-// A postgresServer holds a fact about the server of a store: the user may not call the functions of
-// its identity, or the server lacks them. Any number of goroutines may use it at once.
+// A postgresServer holds facts about the server of a store: the user may not call the functions of
+// its identity or of its address, or the server lacks them. Any number of goroutines may use it at
+// once.
 type postgresServer struct {
-	anonymous atomic.Bool
-	told      sync.Once // the log has it
-	logger    *slog.Logger
+	anonymous, hidden atomic.Bool // without an identity, without an address
+	told              sync.Once   // the log has it
+	logger            *slog.Logger
 }
 
 // postgresIdentity selects the system identifier, which initdb has set, and the timeline, which
@@ -155,8 +156,12 @@ const postgresIdentity = "(SELECT system_identifier || ' timeline ' || substr(pg
 const postgresAllows = "(SELECT bool_and(COALESCE(has_function_privilege(to_regprocedure(f), 'EXECUTE'), FALSE)) FROM unnest(ARRAY" +
 	"['pg_control_system()', 'pg_walfile_name(pg_lsn)', 'pg_current_wal_lsn()']) AS f)"
 
-// postgresName selects the database and the server's address, unless a local socket leads to it.
-const postgresName = "' database ' || current_database() || COALESCE(' at ' || host(inet_server_addr()) || ' port ' || inet_server_port(), '')"
+// postgresName selects the database, and postgresAddress the server's address, or nothing for a
+// connection through a local socket.
+const (
+	postgresName    = "' database ' || current_database()"
+	postgresAddress = " || COALESCE(' at ' || host(inet_server_addr()) || ' port ' || inet_server_port(), '')"
+)
 
 // postgresClock selects microseconds since 1970.
 const postgresClock = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS bigint)"
@@ -164,15 +169,18 @@ const postgresClock = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS b
 // look asks all in one SELECT. The identity is "" if the user may not call its functions. Each look
 // then asks whether that has changed: a right may be granted, and another role may have lacked it.
 func (p *postgresServer) look(ctx context.Context, conn *session, group []table, status *leasestore.Status) (err error) {
-	anonymous, identity := p.anonymous.Load(), postgresIdentity
+	anonymous, identity, name := p.anonymous.Load(), postgresIdentity, postgresName+postgresAddress
 	if anonymous {
 		identity = "CASE WHEN " + postgresAllows + " THEN 'visible' ELSE '' END"
+	}
+	if p.hidden.Load() {
+		name = postgresName
 	}
 	var commit, fsync, readOnly string
 	var clock int64
 	var recovery bool
 	columns := []string{postgresBegan, "current_setting('synchronous_commit')", "current_setting('fsync')", "current_setting('transaction_read_only')",
-		"CASE WHEN pg_is_in_recovery() THEN '' ELSE " + identity + " END", postgresClock, "pg_is_in_recovery()", postgresName}
+		"CASE WHEN pg_is_in_recovery() THEN '' ELSE " + identity + " END", postgresClock, "pg_is_in_recovery()", name}
 	fields := []any{&conn.began, &commit, &fsync, &readOnly, &status.Identity, &clock, &recovery, &status.Store}
 	var values []any
 	kinds := make([]sql.NullString, len(group))
@@ -182,7 +190,12 @@ func (p *postgresServer) look(ctx context.Context, conn *session, group []table,
 	}
 	err = conn.QueryRowxContext(ctx, conn.Rebind("SELECT "+strings.Join(columns, ", ")), values...).Scan(fields...)
 	changed := anonymous && err == nil && status.Identity != ""
-	if state := sqlState(err); !anonymous && (state == "42501" || state == "42883") { // no right, no such function
+	switch state := sqlState(err); {
+	case state != "42501" && state != "42883": // no right, no such function
+	case name != postgresName && strings.Contains(err.Error(), "inet_server_"):
+		p.hidden.Store(true)
+		return p.look(ctx, conn, group, status)
+	case !anonymous:
 		changed, err = p.denied(ctx, conn, group, err)
 	}
 	switch {
