@@ -101,7 +101,7 @@ func (f *storeFlags) revoke(ctx context.Context, s *streams, seen *listing, id i
 
 func (f *storeFlags) recover(ctx context.Context, s *streams, seen *listing, ahead time.Duration) error {
 	held := slices.DeleteFunc(slices.Clone(seen.Workers), func(w worker) bool { return w.State != "held" })
-	err := s.confirm("this raises the fences of all %d worker IDs of namespace %q by %v, even if they were raised before, "+
+	err := s.confirm("this raises the fences of all %d worker IDs of namespace %q by %v or more, even if a finished recovery raised them before, "+
 		"and takes %d of the worker IDs from their holders", len(seen.Workers), seen.Namespace, ahead, len(held))
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ func (f *storeFlags) recover(ctx context.Context, s *streams, seen *listing, ahe
 		until := slices.MaxFunc(fences, func(a, b worker) int { return a.FenceTime.Compare(b.FenceTime) }).FenceTime
 		most := until.Sub(seen.Now)
 		most += most / 10 // serve refuses a little below its bound
-		return write(s.out, "%d fences of namespace %q raised by %v\nnext: until %s, start uidring serve with --max-ahead %v or more: its IDs begin that far ahead of the clock; defaultgen has no IDs until then, unless OnClockBack is GoOn\n",
+		return write(s.out, "%d fences of namespace %q raised by %v or more\nnext: until %s, start uidring serve with --max-ahead %v or more: its IDs begin that far ahead of the clock; defaultgen has no IDs until then, unless OnClockBack is GoOn\n",
 			len(seen.Workers), seen.Namespace, ahead, until.Format(time.RFC3339), most.Truncate(time.Minute)+time.Minute)
 	})
 }
