@@ -213,7 +213,7 @@ func (c *comparison) speeds(kind string) *report.Table {
 		for _, n := range c.counts() {
 			e := c.find(first.Name, n)
 			ratio := report.Figure(c.timesAdd(e))
-			if e.PerSecond > 0 && e.laps != nil {
+			if e.PerSecond > 0 && e.Ahead == contestants.Waits && e.laps != nil {
 				ratio = "capped" // the ratio of waiting would mean nothing
 			}
 			cells = append(cells, report.Ns(e.ns()), ratio)

@@ -109,6 +109,12 @@ func TestFiguresAreMediansAndRatiosOfTheSameRound(t *testing.T) {
 			t.Errorf("event %d: time, ratio and CPUs %v, want %v", i, got, want)
 		}
 	}
+	for ahead, want := range map[string]string{"none": "1.50", contestants.Waits: "capped"} { // by the format
+		all[0].PerSecond, all[0].Ahead = 1, ahead
+		if got := (&comparison{Facts: report.Facts{GOMAXPROCS: 1}, results: all}).speeds("").Rows[0][2]; got != want {
+			t.Errorf("time ahead %q: ratio %q, want %q", ahead, got, want)
+		}
+	}
 	want := "Other programs used the machine: the atomic add on 1 goroutine had 0.5 of 1 CPUs. Times are too long, and ratios unsure."
 	if got := all.starved(); got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -23,7 +23,7 @@ const (
 	randomBits = "random bits"
 	// How far the time in an ID runs ahead of the clock when IDs are taken faster than the
 	// format has them.
-	aheadNone      = "none, waits"
+	Waits          = "none, waits"
 	aheadUnbounded = "unbounded"
 )
 

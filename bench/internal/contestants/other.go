@@ -37,12 +37,12 @@ func otherLibraries() []Contestant {
 	list := []Contestant{
 		{Name: Wuid, Bits: 63, Order: increasing, Worker: "prefix from your store, a new one at each start", Ahead: "no time in the ID",
 			Note: "a counter; sorts by start, not by time", Rate: &Rate{Name: "edwingeng/wuid"}, Open: openWuid},
-		{Name: "bwmarrin/snowflake", Bits: 63, Order: increasing, Worker: yours, Ahead: aheadNone, PerSecond: 4_096_000,
+		{Name: "bwmarrin/snowflake", Bits: 63, Order: increasing, Worker: yours, Ahead: Waits, PerSecond: 4_096_000,
 			Rate: &Rate{"bwmarrin/snowflake", 1 << 12 * ms, comparable}, Open: openBwmarrin(10, 12)},
-		{Name: BwmarrinWide, Bits: 63, Order: increasing, Worker: yours, Ahead: aheadNone, Open: openBwmarrin(2, 20)},
-		{Name: "sony/sonyflake", Bits: 63, Order: increasing, Worker: "worker ID, from the IP address, unchecked", Ahead: aheadNone, PerSecond: 25_600,
+		{Name: BwmarrinWide, Bits: 63, Order: increasing, Worker: yours, Ahead: Waits, Open: openBwmarrin(2, 20)},
+		{Name: "sony/sonyflake", Bits: 63, Order: increasing, Worker: "worker ID, from the IP address, unchecked", Ahead: Waits, PerSecond: 25_600,
 			Rate: &Rate{"sony/sonyflake", 1 << 8 * ms / 10, 1 << 19 * 2}, Open: openSonyflake(sonyflake.Settings{})},
-		{Name: "sony/sonyflake, 20 bits per ms", Bits: 63, Order: increasing, Worker: yours, Ahead: aheadNone,
+		{Name: "sony/sonyflake, 20 bits per ms", Bits: 63, Order: increasing, Worker: yours, Ahead: Waits,
 			Open: openSonyflake(sonyflake.Settings{BitsSequence: 20, BitsMachineID: 4, TimeUnit: time.Millisecond})},
 		{Name: "yitter/idgenerator", Bits: 63, Order: increasing, Worker: yours, Ahead: "up to 2,000 ms, then waits", PerSecond: 59_000,
 			Rate: &Rate{"yitter/idgenerator", (1<<6 - 5) * ms, comparable - 5*ms}}, // it reserves five numbers

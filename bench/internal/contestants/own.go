@@ -30,11 +30,11 @@ func ownGenerators() []Contestant {
 		{Name: LaneNext, Order: perLane, Crowd: true, Note: "a lane per goroutine", Open: Started(gauge.Cached, gauge.LaneNext)},
 		{Name: Fill, Order: increasing, Crowd: true, Open: Started(gauge.Cached, gauge.Fill[*cached.Generator])},
 		{Name: "Reserve of 256", Order: increasing, Crowd: true, Note: "the numbers are not written out", Open: Started(gauge.Cached, gauge.Reserve)},
-		{Name: Defaultgen, Order: increasing, Ahead: aheadNone, Note: unit, Open: Started(func(ctx context.Context, worker int64) (*defaultgen.Generator, error) {
+		{Name: Defaultgen, Order: increasing, Ahead: Waits, Note: unit, Open: Started(func(ctx context.Context, worker int64) (*defaultgen.Generator, error) {
 			return gauge.Defaultgen(ctx, gauge.Wide(), worker)
 		}, gauge.DefaultgenNext)},
-		{Name: "defaultgen, 12 sequence bits", Order: increasing, Ahead: aheadNone, Note: unit, PerSecond: 4_096_000, Open: openNarrow},
-		{Name: "defaultgen, default layout", Order: increasing, Ahead: aheadNone, Note: "unit 1 s, 13 sequence bits", PerSecond: 8_192, Rate: byLayout("uidring defaultgen")},
+		{Name: "defaultgen, 12 sequence bits", Order: increasing, Ahead: Waits, Note: unit, PerSecond: 4_096_000, Open: openNarrow},
+		{Name: "defaultgen, default layout", Order: increasing, Ahead: Waits, Note: "unit 1 s, 13 sequence bits", PerSecond: 8_192, Rate: byLayout("uidring defaultgen")},
 	}
 	for i := range list {
 		c := &list[i]
