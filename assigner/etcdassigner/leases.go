@@ -41,8 +41,9 @@ const root = "uidring/"
 
 // A store is a KV. A majority of the members confirms each of its reads.
 type store struct {
-	client *clientv3.Client
-	fits   atomic.Bool // the server is new enough for the client
+	client  *clientv3.Client
+	fits    atomic.Bool   // the server is new enough for the client
+	cluster atomic.Uint64 // the ID of the cluster that answered the last read
 }
 
 func (s *store) Check(string) error {
@@ -80,7 +81,11 @@ func (s *store) read(ctx context.Context, key string, opts ...clientv3.OpOption)
 		}
 		s.fits.Store(err == nil || errors.Is(err, rpctypes.ErrPermissionDenied))
 	}
-	return s.client.Get(ctx, key, opts...)
+	answer, err := s.client.Get(ctx, key, opts...)
+	if err == nil {
+		s.cluster.Store(answer.Header.ClusterId)
+	}
+	return answer, err
 }
 
 func (s *store) Get(ctx context.Context, key string) (value []byte, revision string, err error) {
@@ -102,6 +107,9 @@ func (s *store) Put(ctx context.Context, key string, value []byte, revision stri
 	}
 	if err != nil {
 		return false, err
+	}
+	if last, id := s.cluster.Load(), answer.Header.ClusterId; last != id && last != 0 {
+		return false, fmt.Errorf("cluster %x has answered a read, and %x a write, allowed: endpoints of a single cluster", last, id)
 	}
 	return answer.Succeeded, nil
 }

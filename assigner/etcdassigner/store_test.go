@@ -191,6 +191,17 @@ func TestStatusKnowsTheClusterByItsID(t *testing.T) {
 	})
 }
 
+func TestEndpointsOfTwoClustersAreAnError(t *testing.T) {
+	cfg := config(testserver.Etcd(t).DSN())
+	cfg.Endpoints = append(cfg.Endpoints, testserver.Etcd(t).DSN())
+	client, err := clientv3.New(cfg)
+	s := etcdassigner.SegmentSource(testkit.Close(t, client, err), etcdassigner.SegmentConfig{})
+	testkit.Until(t, "error", func() bool { // once the client has connected to both
+		_, err := s.Advance(t.Context(), "a", 1)
+		return err != nil && strings.Contains(err.Error(), "allowed: endpoints of a single cluster")
+	})
+}
+
 // A restore with the token and the addresses of the old cluster keeps its ID: only Recover keeps
 // the next holder above the claim that the snapshot lacks.
 func TestRecoverAfterARestoreOfASnapshotWithTheSameClusterID(t *testing.T) {
