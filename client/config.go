@@ -31,7 +31,7 @@ type Config struct {
 	RequestTimeout time.Duration
 	// MaxAge is how long an ID may wait for its use, from the sending of the request for it. Older
 	// ones are dropped. A server sets a bound, by default 1 min, that holds if it is shorter. Zero:
-	// 1 min.
+	// 1 min. An answer that a proxy repeats looks as if it were new.
 	MaxAge time.Duration
 	// Transport sends the requests; nil: a transport of its own for HTTP/1.1, with the proxy of the
 	// environment and the certificate authorities of the system.
