@@ -112,9 +112,10 @@ func (g *Generator) WorkerID() int64 { return g.keeper.Latest().WorkerID }
 func (g *Generator) Invalidate() { g.keeper.Invalidate() }
 
 // Close ends the generator and releases the worker ID, within AssignTimeout if the assigner obeys
-// its context. It first cancels a call to the store and waits for its end: until then callers may
-// get IDs. Then it drops the prepared IDs, and callers get ErrClosed, waiting calls at once. Close
-// returns the error of the release, also when called again. A func of Trace must not call it.
+// its context. It first ends a call to the store, a renewal after a quarter of that time; callers
+// may get IDs until then. Then it drops the prepared IDs, and callers get ErrClosed, waiting calls
+// at once. Close returns the error of the release, also when called again. A func of Trace must not
+// call it.
 func (g *Generator) Close() error {
 	return g.closer.Close(func() error {
 		g.padder.Wait()

@@ -187,13 +187,15 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 
 // renew renews the lease that is held.
 func (k *Keeper) renew(ctx context.Context, held *State) error {
-	ctx, cancel := context.WithTimeout(ctx, min(k.AssignTimeout, renewTimeout))
-	defer cancel()
+	call, cancel := context.WithTimeout(context.Background(), min(k.AssignTimeout, renewTimeout))
+	defer cancel() //mutate:remove the timeout ends the context, too
+	// A release after a renewal that Close has cut off may leave the fence as it is.
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(k.AssignTimeout/4, cancel) })()
 	oldest := k.hooks.Oldest()
 	used, position := k.hooks.Deltas()
 	used = min(used, position, k.highest)
 	want := k.want.Load()
-	grant, err := k.lease.Renew(ctx, assigner.Use{Used: used, Want: max(position, want), Oldest: oldest})
+	grant, err := k.lease.Renew(call, assigner.Use{Used: used, Want: max(position, want), Oldest: oldest})
 	//mutate:operand such a lease is lost when the store answers again
 	if err == nil && grant.WorkerID != held.WorkerID {
 		err = fmt.Errorf("%w: a renewal of worker ID %d has returned worker ID %d", assigner.ErrWorkerRowLost, held.WorkerID, grant.WorkerID)

@@ -148,6 +148,8 @@ func (k *Keeper) Invalidate() {
 // Close stops the background work, waits for it, ends the lease, and releases the worker ID within
 // the timeout. Call it once.
 func (k *Keeper) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), k.AssignTimeout)
+	defer cancel()
 	k.cancel()
 	k.ran.Wait()
 	last, issued := k.end()
@@ -156,7 +158,7 @@ func (k *Keeper) Close() error {
 		k.abandon() //mutate:remove no test stops run before its next step, which abandons the lease
 		return nil  // no lease to release
 	}
-	return k.release(context.Background(), k.lease, issued)
+	return k.release(ctx, k.lease, issued)
 }
 
 // release gives the worker ID of a lease back within the timeout, and logs the result.
