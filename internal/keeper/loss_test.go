@@ -2,6 +2,7 @@ package keeper_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/uidring/uidring/internal/test/testkit"
 )
@@ -36,7 +37,7 @@ func TestNoLeaseIsTakenBeforeTheOldOneHasEnded(t *testing.T) {
 	r.open(t)
 	r.ended = func() {
 		r.Extend(1 << 20)
-		testkit.Yield()
+		testkit.Pause(t.Context(), 2*time.Millisecond)
 		if n := r.store.Assigns.Load(); n != 1 {
 			t.Errorf("%d leases taken, want the first alone", n)
 		}

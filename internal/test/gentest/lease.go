@@ -29,7 +29,7 @@ func (s *suite) preparation(t *testing.T) {
 			call(g)
 			close(ended)
 		}()
-		testkit.Yield()
+		testkit.Pause(t.Context(), 2*time.Millisecond)
 		select {
 		case <-ended:
 			t.Errorf("%s has returned while IDs are prepared", name)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"regexp"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -82,14 +81,6 @@ func Together(n int, f func(i int)) {
 	}
 	close(start)
 	wg.Wait()
-}
-
-// Yield gives the other goroutines the time to go on until they wait, in real time. In a bubble,
-// synctest.Wait does that.
-func Yield() {
-	for range 10_000 {
-		runtime.Gosched()
-	}
 }
 
 // Pause waits for a time and reports true, or false when ctx ends first.
