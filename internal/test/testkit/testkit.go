@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -128,11 +129,12 @@ func Succeeds(t testing.TB, event string, call func() error) {
 	}
 }
 
-// Scaled returns n, or a tenth of it in short mode and under the race detector, which makes every
-// atomic operation a call.
+// Scaled returns n, or a tenth of it in short mode, under the race detector, which makes every
+// atomic operation a call, and with a single CPU, where runtime.Gosched may take 10 ms for each
+// busy goroutine.
 func Scaled(n int) int {
 	info, ok := debug.ReadBuildInfo()
-	if testing.Short() || ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+	if testing.Short() || runtime.GOMAXPROCS(0) == 1 || ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		return n / 10
 	}
 	return n
