@@ -152,9 +152,13 @@ type postgresServer struct {
 // the name of the present WAL file, since the control file is updated later.
 const postgresIdentity = "(SELECT system_identifier || ' timeline ' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) FROM pg_control_system())"
 
-// postgresAllows selects whether the user may call the functions of postgresIdentity.
-const postgresAllows = "(SELECT bool_and(COALESCE(has_function_privilege(to_regprocedure(f), 'EXECUTE'), FALSE)) FROM unnest(ARRAY" +
-	"['pg_control_system()', 'pg_walfile_name(pg_lsn)', 'pg_current_wal_lsn()']) AS f)"
+// postgresAllows selects whether the user may call some functions.
+const postgresAllows = "(SELECT bool_and(COALESCE(has_function_privilege(to_regprocedure(f), 'EXECUTE'), FALSE)) FROM unnest(ARRAY[%s]) AS f)"
+
+var (
+	postgresAllowsIdentity = fmt.Sprintf(postgresAllows, "'pg_control_system()', 'pg_walfile_name(pg_lsn)', 'pg_current_wal_lsn()'")
+	postgresAllowsAddress  = fmt.Sprintf(postgresAllows, "'inet_server_addr()', 'inet_server_port()'")
+)
 
 // postgresName selects the database, and postgresAddress the server's address, or nothing for a
 // connection through a local socket.
@@ -171,7 +175,7 @@ const postgresClock = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS b
 func (p *postgresServer) look(ctx context.Context, conn *session, group []table, status *leasestore.Status) (err error) {
 	anonymous, identity, name := p.anonymous.Load(), postgresIdentity, postgresName+postgresAddress
 	if anonymous {
-		identity = "CASE WHEN " + postgresAllows + " THEN 'visible' ELSE '' END"
+		identity = "CASE WHEN " + postgresAllowsIdentity + " THEN 'visible' ELSE '' END"
 	}
 	if p.hidden.Load() {
 		name = postgresName
@@ -190,13 +194,14 @@ func (p *postgresServer) look(ctx context.Context, conn *session, group []table,
 	}
 	err = conn.QueryRowxContext(ctx, conn.Rebind("SELECT "+strings.Join(columns, ", ")), values...).Scan(fields...)
 	changed := anonymous && err == nil && status.Identity != ""
-	switch state := sqlState(err); {
-	case state != "42501" && state != "42883": // no right, no such function
-	case name != postgresName && strings.Contains(err.Error(), "inet_server_"):
-		p.hidden.Store(true)
-		return p.look(ctx, conn, group, status)
-	case !anonymous:
-		changed, err = p.denied(ctx, conn, group, err)
+	if state := sqlState(err); state == "42501" || state == "42883" { // no right, no such function
+		if allowed, errAsk := postgresAllowed(ctx, conn, postgresAllowsAddress); errAsk == nil && !allowed && name != postgresName {
+			p.hidden.Store(true)
+			return p.look(ctx, conn, group, status)
+		}
+		if !anonymous {
+			changed, err = p.denied(ctx, conn, group, err)
+		}
 	}
 	switch {
 	case changed:
@@ -229,10 +234,9 @@ func (p *postgresServer) look(ctx context.Context, conn *session, group []table,
 // not call its functions. The server has the same error for a schema that the user may not use, and
 // for a file of its own that it cannot read for a moment.
 func (p *postgresServer) denied(ctx context.Context, conn *session, group []table, err error) (anonymous bool, _ error) {
-	var allowed bool
 	var oid sql.NullString
-	switch {
-	case conn.QueryRowxContext(ctx, "SELECT "+postgresAllows).Scan(&allowed) != nil:
+	switch allowed, errAsk := postgresAllowed(ctx, conn, postgresAllowsIdentity); {
+	case errAsk != nil:
 	case !allowed:
 		if sqlState(err) == "42501" {
 			p.told.Do(func() {
@@ -245,6 +249,12 @@ func (p *postgresServer) denied(ctx context.Context, conn *session, group []tabl
 		return false, fmt.Errorf("%w: %w", errFile, err)
 	}
 	return false, err
+}
+
+// postgresAllowed asks whether the user may call some functions.
+func postgresAllowed(ctx context.Context, conn *session, allows string) (allowed bool, err error) {
+	err = conn.QueryRowxContext(ctx, "SELECT "+allows).Scan(&allowed)
+	return allowed, err
 }
 
 // postgresKind describes a relkind and relpersistence. A view and a partitioned table have the
