@@ -29,9 +29,9 @@
 //
 // Example: a grant reaches up to delta 100. At half of it the generator calls Extend(101), and
 // Renew asks the store for 101. The store answers with the limit 160, and Current is a new State of
-// the same Generation. If the store refuses instead, the request is dropped: it may come from a
-// clock that was a year ahead for a moment. A generator that still needs delta 101 calls Extend
-// again, and the Keeper asks after a pause, which doubles from refusal to refusal up to 10 s.
+// the same Generation. If the store refuses, the request is dropped: a clock may be wrong for a
+// moment. A generator that still needs delta 101 calls Extend again, and the Keeper asks after a
+// pause, which doubles from refusal to refusal up to 10 s.
 //
 // This file is the beginning of the way of a renewal: it decides when. In package assigner,
 // fence.go decides how far the lease reaches, and lease.go changes the row in a store. A claim
@@ -189,8 +189,7 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 func (k *Keeper) renew(ctx context.Context, held *State) error {
 	call, cancel := context.WithTimeout(context.Background(), min(k.AssignTimeout, renewTimeout))
 	defer cancel() //mutate:remove the timeout ends the context, too
-	// A release after a renewal that Close has cut off may leave the fence as it is.
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(k.AssignTimeout/4, cancel) })()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(k.AssignTimeout/4, cancel) })() // cut off, it may keep Close from lowering the fence
 	oldest := k.hooks.Oldest()
 	used, position := k.hooks.Deltas()
 	used = min(used, position, k.highest)
@@ -209,8 +208,7 @@ func (k *Keeper) renew(ctx context.Context, held *State) error {
 	k.Renewals.Add(1)
 	k.highest = max(k.highest, grant.Last)
 	k.want.CompareAndSwap(want, 0) // a generator that still needs a refused delta asks again
-	k.refused = nextDelay(k.refused, 0)
-	if grant.Last >= want {
+	if k.refused = nextDelay(k.refused, 0); grant.Last >= want {
 		k.refused = 0
 	}
 	//mutate:operator on equality the position is an estimate
