@@ -98,6 +98,7 @@ func (l *lease) rewound(found leasestore.Row) bool {
 // no bound, the next claim stores one.
 func (l *lease) suspect(err error, bound int64) error {
 	if bound == 0 && (errors.Is(err, leasestore.ErrRowMissing) || errors.Is(err, leasestore.ErrFenceRegressed)) {
+		//mutate:number a recovery raises it by more
 		l.leaser.setBack.Store(l.fence + 1)
 	}
 	return err

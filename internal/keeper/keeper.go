@@ -188,7 +188,7 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 // renew renews the lease that is held.
 func (k *Keeper) renew(ctx context.Context, held *State) error {
 	call, cancel := context.WithTimeout(context.Background(), min(k.AssignTimeout, renewTimeout))
-	defer cancel() //mutate:remove the timeout ends the context, too
+	defer cancel()                                                                       //mutate:remove the timeout ends the context, too
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(k.AssignTimeout/4, cancel) })() // cut off, it may keep Close from lowering the fence
 	oldest := k.hooks.Oldest()
 	used, position := k.hooks.Deltas()
