@@ -27,6 +27,7 @@ import (
 	"github.com/uidring/uidring/cmd/uidring/internal/httpapi"
 	"github.com/uidring/uidring/cmd/uidring/internal/segments"
 	"github.com/uidring/uidring/cmd/uidring/internal/storeurl"
+	"github.com/uidring/uidring/internal/storecall"
 	"github.com/uidring/uidring/schema"
 	"github.com/uidring/uidring/segment"
 )
@@ -103,9 +104,8 @@ func (s *Service) closeStore() {
 }
 
 // Run serves until ctx ends, and then returns nil. It returns an error if it cannot listen, or if
-// the store refuses, or does not let it create its missing parts within storeTimeout, and
-// ErrSecondStore: systemd and others start it again. While a store without such parts does not
-// answer, it waits. On SIGHUP it reads its files again.
+// the store refuses, and ErrSecondStore: systemd and others start it again. While a store that
+// other hosts reach does not answer, it waits. On SIGHUP it reads its files again.
 func (s *Service) Run(ctx context.Context) (err error) {
 	defer s.closeStore()
 	api, admin := s.connections()
@@ -162,16 +162,18 @@ func (s *Service) serve(ctx context.Context, show func(*dashboard.Page)) error {
 
 func (s *Service) closeListeners() { _, _ = s.api.server.Close(), s.admin.server.Close() }
 
-// takeWorkerID takes a worker ID and makes the generator. It waits for makeStore no longer than
-// storeTimeout, and then for the store and a worker ID until ctx ends: StartTimeout of the library
-// does not apply. It calls waiting with each error of a call for a worker ID.
-func (s *Service) takeWorkerID(ctx context.Context, waiting func(error)) error {
-	err := s.makeStore(ctx)
+// takeWorkerID takes a worker ID and makes the generator. It waits for the store and a worker ID
+// until ctx ends: StartTimeout of the library does not apply. It calls waiting with each error of a
+// call for a worker ID.
+func (s *Service) takeWorkerID(ctx context.Context, waiting func(error)) (err error) {
+	lease, cfg := s.cfg.Lease, s.cfg.Generator
+	lease.Logger, cfg.Logger = s.logger, s.logger
+	kept := &keptAssigner{assigner.Leased(s.store.Store, lease), s.cfg.MaxAge, waiting, s.makeStore}
+	if s.store.Path() != "" { // the library would wait for a file or folder that cannot be opened
+		err, kept.prepare = s.makeStore(ctx), nil
+	}
 	if err == nil {
-		lease, cfg := s.cfg.Lease, s.cfg.Generator
-		lease.Logger, cfg.Logger = s.logger, s.logger
-		cfg.Assigner = keptAssigner{assigner.Leased(s.store.Store, lease), s.cfg.MaxAge, waiting}
-		cfg.Trace = s.storeCalls.Trace()
+		cfg.Assigner, cfg.Trace = kept, s.storeCalls.Trace()
 		s.generator, err = cached.NewContext(ctx, cfg)
 	}
 	if err != nil {
@@ -186,12 +188,20 @@ type keptAssigner struct {
 	assigner.Assigner
 	keptFor time.Duration
 	waiting func(error)
+	prepare func(context.Context) error // nil once it has succeeded: lost tables are not made anew
 }
 
 // Assign implements [assigner.Assigner].
-func (k keptAssigner) Assign(ctx context.Context, d assigner.Domain) (assigner.Lease, error) {
+func (k *keptAssigner) Assign(ctx context.Context, d assigner.Domain) (lease assigner.Lease, err error) {
 	d.KeptFor = k.keptFor
-	lease, err := k.Assigner.Assign(ctx, d)
+	call := storecall.OnFailure(ctx, func(err error) { k.waiting(err); storecall.Failed(ctx, err) })
+	if k.prepare != nil {
+		err = k.prepare(call)
+	}
+	if err == nil {
+		k.prepare = nil
+		lease, err = k.Assigner.Assign(call, d)
+	}
 	if err != nil {
 		k.waiting(err)
 	}

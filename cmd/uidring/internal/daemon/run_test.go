@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/uidring/uidring/assigner/leasestore"
+	"github.com/uidring/uidring/internal/httpcall"
 	"github.com/uidring/uidring/internal/test/idset"
 	"github.com/uidring/uidring/internal/test/testkit"
 	"github.com/uidring/uidring/internal/test/testserver"
@@ -183,15 +184,37 @@ func TestRunIsNotReadyDuringAQuarantine(t *testing.T) {
 		{"/healthz", "200", "ok"}, {"/", "200", "<html"}, {"/readyz", "503", "There is no worker ID: worker ID in quarantine. The next try is at "},
 		{"/v1/id", "503", "#starting"}, {"/events", "503", "worker ID in quarantine"}, {"/metrics", "200", `uidring_http_requests_total{code="503",route="/readyz"} 1`},
 	} {
-		answer, err := http.Get("http://" + r.at(tt.path) + tt.path)
+		answer, body, err := httpcall.Send(t.Context(), http.DefaultClient, http.MethodGet, "http://"+r.at(tt.path)+tt.path, "", nil, 1<<20)
 		testkit.Must(t, err)
-		body, err := io.ReadAll(answer.Body)
-		_ = answer.Body.Close()
 		if answer.Status[:3] != tt.status || !strings.Contains(string(body), tt.body) || tt.status == "503" && answer.Header.Get("Retry-After") != "10" {
-			t.Errorf("%s: %s %v %v: %s, want %v", tt.path, answer.Status, answer.Header, err, body, tt)
+			t.Errorf("%s: %s %v: %s, want %v", tt.path, answer.Status, answer.Header, body, tt)
 		}
 	}
 	r.end(t)
+}
+
+// A database is away for longer than a call that creates the tables may take. The reason of the
+// wait shows while the first call is under way.
+func TestRunWaitsForItsDatabase(t *testing.T) {
+	takesTime(t)
+	t.Parallel()
+	cfg, log := testConfig(t)
+	server := testserver.MariaDB(t)
+	cfg.StoreURL = "mysql://root@" + server.Addr() + "/uidring"
+	server.Kill9()
+	r := start(t, cfg, log, "waiting for a worker ID")
+	testkit.Until(t, "the reason", func() bool {
+		_, body, err := get(http.DefaultClient, r.adminURL()+"/readyz")
+		testkit.Must(t, err)
+		return strings.Contains(body, "the store does not answer")
+	})
+	const second = "cannot create the tables"
+	if text := log.String(); !strings.Contains(text, "connection refused") || strings.Contains(text, second) {
+		t.Errorf("log:\n%s", text)
+	}
+	testkit.Until(t, "a second call", func() bool { return strings.Contains(log.String(), second) })
+	server.Restart()
+	testkit.Until(t, "a worker ID", func() bool { return log.find("ready") != nil || len(r.ended) > 0 })
 }
 
 // A timedStore keeps the longest time that a call of Status may take.
