@@ -47,14 +47,15 @@ func newWorkersRecover(s *streams) *cobra.Command {
 		Long: "After a restore from a backup, or a failover that lost commits, the fences in the store are too low. recover raises\n" +
 			"every fence by --ahead, or to --ahead above the present time if that is later, and takes all worker IDs from their\n" +
 			"holders. Keep the network between generators and the store closed from the restore to the end of recover.\n\n" +
-			"--ahead has to be larger than the lead of any generator over the clock, including its window, and 1h at least, which is\n" +
-			"plenty for generators at the pace of the clock. Without --yes it changes nothing.",
+			"--ahead has to be larger than the lead of any generator over the clock, including its window. 10m is enough if no generator was\n" +
+			"more than 5 min ahead, and leases have default settings; docs/IDENTITY.md#after-a-restore has the conditions. Services of\n" +
+			"package cached with bursts need more, such as 1h. Without --yes it changes nothing.",
 		Example: "  uidring workers recover --ahead 1h --store mysql://db/ids --namespace orders\n" +
 			"  uidring workers recover --ahead 1h --yes",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if ahead < time.Hour {
-				return usagef("--ahead %v, allowed: 1h or more; with less, IDs that were issued after the backup may be issued again", ahead)
+			if ahead < 10*time.Minute {
+				return usagef("--ahead %v, allowed: 10m or more, and above the lead of any generator; with less, IDs that were issued after the backup may be issued again", ahead)
 			}
 			return flags.read(cmd.Context(), func(seen *listing) error {
 				return flags.recover(cmd.Context(), s, seen, ahead)
@@ -102,7 +103,8 @@ func (f *storeFlags) revoke(ctx context.Context, s *streams, seen *listing, id i
 func (f *storeFlags) recover(ctx context.Context, s *streams, seen *listing, ahead time.Duration) error {
 	held := slices.DeleteFunc(slices.Clone(seen.Workers), func(w worker) bool { return w.State != "held" })
 	err := s.confirm("this raises the fences of all %d worker IDs of namespace %q by %v or more, even if a finished recovery raised them before, "+
-		"and takes %d of the worker IDs from their holders", len(seen.Workers), seen.Namespace, ahead, len(held))
+		"and takes %d of the worker IDs from their holders; %[3]v has to exceed the lead of any generator over the clock, including its window: "+
+		"10m does up to 5 min with default settings", len(seen.Workers), seen.Namespace, ahead, len(held))
 	if err != nil {
 		return err
 	}
