@@ -50,11 +50,16 @@ func (p *pace) spend(n int, now time.Time) error {
 	return nil
 }
 
-// note logs the first error of an episode if it is ErrTooFarAhead.
+// note logs the first error of an episode if it is ErrTooFarAhead, at ERROR if requests for one ID
+// are refused for some time, too.
 func (p *pace) note(err error) {
 	if errors.Is(err, uidring.ErrTooFarAhead) && p.refused.begins() {
 		wait, _ := uidring.RetryAfter(err)
-		p.logger.Warn("requests are refused: ID time is as far ahead of the clock as it may be",
+		log := p.logger.Warn
+		if p.usedUp() > time.Second {
+			log = p.logger.Error
+		}
+		log("requests are refused: ID time is as far ahead of the clock as it may be",
 			"ahead", (p.most + wait).Round(time.Second), "setting", "max-ahead",
 			"remedy", "wait, or raise max-ahead, if it was ahead at the start, as after workers recover; otherwise add servers, or limit clients with rate")
 	}
