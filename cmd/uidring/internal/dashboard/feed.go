@@ -27,6 +27,7 @@ type feed struct {
 	last   *reading
 	recent []*reading // of the last seconds, see recently; the oldest first
 	dry    time.Time  // since then there are no IDs; zero: there are
+	answer time.Time  // of the first reading with the last renewal or claim
 }
 
 // A reading is immutable.
@@ -81,8 +82,11 @@ func (f *feed) situation(r *reading) situation {
 	if f.first == nil || f.first.stats.WorkerID != r.stats.WorkerID {
 		f.first = r
 	}
+	if f.last == nil || f.last.stats.Renewals != r.stats.Renewals || f.last.stats.LastGranted != r.stats.LastGranted {
+		f.answer = r.at
+	}
 	s := situation{
-		stats: r.stats, began: f.first.stats.Ahead - r.at.Sub(f.first.at), store: f.cfg.About.Store, outage: f.cfg.StoreCalls.outage(), limits: f.limits,
+		stats: r.stats, began: f.first.stats.Ahead - r.at.Sub(f.first.at), store: f.cfg.About.Store, outage: outage{f.answer, f.cfg.StoreCalls.failure()}, limits: f.limits,
 		issued:   r.stats.Issued - before.stats.Issued,
 		rejected: r.stats.RejectedTakes - before.stats.RejectedTakes,
 		failed:   r.failed - before.failed,

@@ -15,12 +15,16 @@ import (
 	"github.com/uidring/uidring/internal/test/testkit"
 )
 
-// A viewer learns since when there are no IDs, though there was no viewer at that time.
+// A viewer learns since when there are no IDs, though there was no viewer at that time, and when
+// the store answered last.
 func TestVerdictHasTheStartOfAnEarlierFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
 		cfg := quietly(t, bitsalloc.Default(), func() cached.Stats {
-			return cached.Stats{LastGranted: assigner.Unlimited, Capacity: 100, Ahead: 3 * time.Hour}
+			renewals := min(int64(time.Since(began)/time.Second), 5)
+			return cached.Stats{LastGranted: assigner.Unlimited, Capacity: 100, Ahead: 3 * time.Hour, Renewals: renewals}
 		})
+		time.AfterFunc(8*time.Second, func() { cfg.StoreCalls.Trace().RenewFailed(assigner.LeaseInfo{Err: context.DeadlineExceeded}) })
 		cfg.API = quiet{noLease: time.Now().Add(10 * time.Second)}
 		p := New(cfg)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -28,9 +32,9 @@ func TestVerdictHasTheStartOfAnEarlierFault(t *testing.T) {
 		go func() { defer close(ended); p.Run(ctx) }()
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		text, began := string(p.feed.latest().event), p.feed.situation(p.feed.last).began
-		if !strings.Contains(text, "No IDs since 00:00:10 UTC.") || began != 2*time.Hour {
-			t.Errorf("%s, began %v ahead; want that there are no IDs since 00:00:10, and 2h an hour after the start", text, began)
+		text, ahead := string(p.feed.latest().event), p.feed.situation(p.feed.last).began
+		if !strings.Contains(text, "No IDs since 00:00:10 UTC. Store  has not answered since 00:00:05 UTC") || ahead != 2*time.Hour {
+			t.Errorf("%s, began %v ahead; want no IDs since 00:00:10, an answer at 00:00:05, and 2h an hour after the start", text, ahead)
 		}
 		cancel()
 		<-ended

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -15,44 +15,29 @@ import (
 
 // StoreCalls knows whether the store of worker IDs answers a generator. The zero value is ready to
 // use. Any number of goroutines may use it.
-type StoreCalls struct {
-	mu  sync.Mutex
-	now outage
-}
-
-// An outage lasts from the first failed call to the next answer: a renewal, a worker ID, or the
-// reason for which the store has none now. The zero outage is none.
-type outage struct {
-	since time.Time
-	err   error // of the last call
-}
+type StoreCalls struct{ failed atomic.Pointer[error] } // of the last call, see failure
 
 // Trace returns the Trace of the generator.
 func (c *StoreCalls) Trace() cached.Trace {
-	return cached.Trace{
-		RenewFailed:   c.set,
-		LeaseKept:     c.set,
-		LeaseAssigned: c.set,
-	}
+	return cached.Trace{RenewFailed: c.set, LeaseKept: c.set, LeaseAssigned: c.set}
 }
 
-func (c *StoreCalls) set(i assigner.LeaseInfo) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case i.Err == nil, errors.Is(i.Err, assigner.ErrQuarantined), errors.Is(i.Err, assigner.ErrWorkersExhausted), errors.Is(i.Err, assigner.ErrWorkerAheadOfClock):
-		c.now = outage{}
-	case c.now.err == nil:
-		c.now = outage{time.Now(), i.Err}
-	default:
-		c.now.err = i.Err
+func (c *StoreCalls) set(i assigner.LeaseInfo) { c.failed.Store(&i.Err) }
+
+// failure returns the error of the last call, or nil after an answer: a renewal, a worker ID, or
+// the reason for which the store has none now.
+func (c *StoreCalls) failure() error {
+	err := *cmp.Or(c.failed.Load(), new(error))
+	if errors.Is(err, assigner.ErrQuarantined) || errors.Is(err, assigner.ErrWorkersExhausted) || errors.Is(err, assigner.ErrWorkerAheadOfClock) {
+		return nil
 	}
+	return err
 }
 
-func (c *StoreCalls) outage() outage {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
+// An outage lasts while err is not nil.
+type outage struct {
+	since time.Time // of the last renewal or claim, as last_answer in the log
+	err   error     // of the last call
 }
 
 // texts are the title and the detail of a verdict.
@@ -61,7 +46,7 @@ func (o outage) texts(store string) (title, detail string) {
 	if silence(o.err) != "" {
 		return "Store unreachable", fmt.Sprintf("Store %s has not answered since %s Bring it back. Do not restart servers: a start needs the store.", store, since)
 	}
-	return "Store fails", fmt.Sprintf("Store %s has refused calls since %s Correct that; the server then goes on by itself.", store, since)
+	return "Store fails", fmt.Sprintf("Store %s has refused every call since %s Correct that; the server then goes on by itself.", store, since)
 }
 
 // cause is the short text of an error of a store.

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/uidring/uidring/assigner"
@@ -67,31 +66,21 @@ func changed(t *testing.T, changes testkit.Words) situation {
 	return s
 }
 
-// An outage lasts from the first failed call to the next answer, and has the last error.
-func TestStoreCallsKnowAnOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var c StoreCalls
-		trace, began := c.Trace(), time.Now()
-		first, second := errors.New("first"), errors.New("second")
-		for i, step := range []struct {
-			event func(assigner.LeaseInfo)
-			err   error
-			want  outage
-		}{
-			{trace.LeaseAssigned, nil, outage{}},
-			{trace.RenewFailed, first, outage{began.Add(time.Second), first}},
-			{trace.RenewFailed, second, outage{began.Add(time.Second), second}},
-			{trace.LeaseKept, nil, outage{}},
-			{trace.RenewFailed, first, outage{began.Add(4 * time.Second), first}},
-			{trace.LeaseAssigned, nil, outage{}},
-			{trace.RenewFailed, first, outage{began.Add(6 * time.Second), first}},
-			{trace.RenewFailed, fmt.Errorf("%w: for 3 min", assigner.ErrQuarantined), outage{}},
-		} {
-			step.event(assigner.LeaseInfo{Err: step.err})
-			if got := c.outage(); !got.since.Equal(step.want.since) || got.err != step.want.err {
-				t.Errorf("step %d: %v, want %v", i, got, step.want)
-			}
-			time.Sleep(time.Second)
+// The reason for which the store has no worker ID now is an answer.
+func TestStoreCallsKnowAFailure(t *testing.T) {
+	var c StoreCalls
+	trace, first, second := c.Trace(), errors.New("first"), errors.New("second")
+	for i, step := range []struct {
+		event     func(assigner.LeaseInfo)
+		err, want error
+	}{
+		{trace.LeaseAssigned, nil, nil}, {trace.RenewFailed, first, first}, {trace.RenewFailed, second, second}, {trace.LeaseKept, nil, nil},
+		{trace.RenewFailed, first, first}, {trace.LeaseAssigned, nil, nil}, {trace.RenewFailed, first, first},
+		{trace.RenewFailed, fmt.Errorf("%w: for 3 min", assigner.ErrQuarantined), nil},
+	} {
+		step.event(assigner.LeaseInfo{Err: step.err})
+		if got := c.failure(); got != step.want {
+			t.Errorf("step %d: %v, want %v", i, got, step.want)
 		}
-	})
+	}
 }
