@@ -53,7 +53,7 @@ func jobCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
 }
 
 func layoutFlag(flags *flag.FlagSet, layout *bitsalloc.Layout, preset bitsalloc.Layout) {
-	flags.TextVar(layout, "layout", preset, "default, recommended, baidu, snowflake, javascript, or widths such as `41/0/10/12@1ms`")
+	flags.TextVar(layout, "layout", preset, "`name` of a preset: default, recommended, baidu, snowflake, javascript; or widths such as 41/0/10/12@1ms")
 }
 
 func (j *job) run(ctx context.Context, w io.Writer) (err error) {
