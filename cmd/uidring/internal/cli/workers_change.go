@@ -103,8 +103,8 @@ func (f *storeFlags) revoke(ctx context.Context, s *streams, seen *listing, id i
 func (f *storeFlags) recover(ctx context.Context, s *streams, seen *listing, ahead time.Duration) error {
 	held := slices.DeleteFunc(slices.Clone(seen.Workers), func(w worker) bool { return w.State != "held" })
 	err := s.confirm("this raises the fences of all %d worker IDs of namespace %q by %v or more, even if a finished recovery raised them before, "+
-		"and takes %d of the worker IDs from their holders; %[3]v has to exceed the lead of any generator over the clock, including its window: "+
-		"10m does up to 5 min with default settings", len(seen.Workers), seen.Namespace, ahead, len(held))
+		"and takes %d of the worker IDs from their holders; %[3]v has to exceed the lead of any generator over the clock, including its window, "+
+		"which 10m does if none was over 5 min ahead and leases have default settings", len(seen.Workers), seen.Namespace, ahead, len(held))
 	if err != nil {
 		return err
 	}
