@@ -23,6 +23,7 @@ type listing struct {
 	Guarantee  string    `json:"guarantee"`
 	Faults     []string  `json:"faults"`
 	Recovering bool      `json:"recovering,omitempty"` // a recovery is not finished: no worker ID is assigned
+	Quarantine time.Time `json:"quarantine,omitzero"`  // ahead of Now: forgotten worker IDs begin above it
 	Overlap    string    `json:"overlap,omitempty"`    // why the store assigns no worker IDs of the namespace
 	Server     string    `json:"server"`
 	Now        time.Time `json:"now"`
@@ -88,6 +89,9 @@ func (f *storeFlags) look(ctx context.Context, st *storeurl.Store) (*listing, er
 	l.Recovering = meta.Recovering()
 	if l.space, l.alloc, err = newSpace(f.namespace, meta); err != nil {
 		return nil, err
+	}
+	if bound := l.alloc.Time(meta.Quarantine); bound.After(l.Now) {
+		l.Quarantine = bound
 	}
 	rows, err := st.List(ctx)
 	for _, r := range rows {
@@ -157,6 +161,10 @@ func (l *listing) print(w io.Writer) {
 	}
 	if l.Recovering {
 		fmt.Fprintln(w, "RECOVERY\tnot finished: no process gets a worker ID until uidring workers recover has run to its end")
+	}
+	if !l.Quarantine.IsZero() {
+		fmt.Fprintf(w, "QUARANTINE\tworker IDs that the store may have forgotten begin above %s, %s ahead: starts wait until that is MaxLead (5 min) ahead\n",
+			l.Quarantine.Format(time.RFC3339), l.ahead(l.Quarantine))
 	}
 	if l.Overlap != "" {
 		fmt.Fprintf(w, "OVERLAP\t%s\n", printable(l.Overlap))
