@@ -74,7 +74,7 @@ func ofPage(t *testing.T, page string) (program string, db *sqlx.DB) {
 	db, err := sqlassigner.OpenMySQL(dsn)
 	testkit.Close(t, db, err)
 	storetest.Apply(t, db)
-	return strings.Replace(programOf(t, page), "root@tcp(127.0.0.1:3306)/ids?", dsn+"?", 1), db
+	return strings.Replace(programOf(t, page), "ids:secret@tcp(127.0.0.1:3306)/ids", dsn, 1), db
 }
 
 // printsAnID runs a program, whose output must be an ID, and returns the ID. On SIGTERM the program
