@@ -124,7 +124,7 @@ func (k *Keeper) Start(ctx context.Context, hooks Hooks) error {
 
 func (k *Keeper) run(ctx context.Context) {
 	timer := time.NewTimer(k.untilRenewal())
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
 			return
