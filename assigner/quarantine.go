@@ -36,7 +36,7 @@ func (c *claim) recognise() error {
 		}
 		before, next := c.meta.Identity, c.meta
 		next.Identity = cmp.Or(c.view.status.Identity, before)
-		next.Quarantine = max(next.Quarantine+1, c.view.forgotten(c.meta.Fence)) // another one after each change, see term
+		next.Quarantine = max(next.Quarantine+1, c.view.forgotten(max(c.meta.Fence, setBack-1))) // another one after each change, see term
 		stored, err := c.swapMeta(next)
 		if err != nil {
 			return err
@@ -98,7 +98,6 @@ func (l *lease) rewound(found leasestore.Row) bool {
 // no bound, the next claim stores one.
 func (l *lease) suspect(err error, bound int64) error {
 	if bound == 0 && (errors.Is(err, leasestore.ErrRowMissing) || errors.Is(err, leasestore.ErrFenceRegressed)) {
-		//mutate:number a recovery raises it by more
 		l.leaser.setBack.Store(l.fence + 1)
 	}
 	return err
