@@ -134,9 +134,8 @@ func (l *lease) raise(ctx context.Context, next leasestore.Row, bound int64) err
 			l.prove(next)
 			return nil
 		}
-		//mutate:number a bound is far above 1
-		if bound > 0 && l.rewound(found) && found.Identity != next.Identity {
-			l.grant.Last = min(l.grant.Last, bound)
+		//mutate:operator on equality another bound does no harm
+		if bound >= l.row.Fence && l.rewound(found) && found.Identity != next.Identity {
 			return fmt.Errorf("%w: row %d: the server was %q, and the present one has lost the last claim or renewal of this process, as a failover "+
 				"may; it takes another worker ID", ErrWorkerRowLost, l.row.WorkerID, l.server)
 		}

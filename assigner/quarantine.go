@@ -94,10 +94,11 @@ func (l *lease) rewound(found leasestore.Row) bool {
 		found.Token == l.row.Token && found.Fence < l.row.Fence
 }
 
-// suspect returns err, of check. If it shows that the store went back, and this renewal has stored
-// no bound, the next claim stores one.
+// suspect returns err, of check. If it shows that the store went back, and no bound covers this
+// lease, the next claim stores one.
 func (l *lease) suspect(err error, bound int64) error {
-	if bound == 0 && (errors.Is(err, leasestore.ErrRowMissing) || errors.Is(err, leasestore.ErrFenceRegressed)) {
+	//mutate:operator on equality another bound does no harm
+	if bound < l.row.Fence && (errors.Is(err, leasestore.ErrRowMissing) || errors.Is(err, leasestore.ErrFenceRegressed)) {
 		l.leaser.setBack.Store(l.fence + 1)
 	}
 	return err
