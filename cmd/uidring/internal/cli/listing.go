@@ -23,7 +23,7 @@ type listing struct {
 	Guarantee  string    `json:"guarantee"`
 	Faults     []string  `json:"faults"`
 	Recovering bool      `json:"recovering,omitempty"` // a recovery is not finished: no worker ID is assigned
-	Quarantine time.Time `json:"quarantine,omitzero"`  // ahead of Now: forgotten worker IDs begin above it
+	Quarantine time.Time `json:"quarantine,omitzero"`  // ahead of Now and of a recovery: forgotten worker IDs begin above it
 	Overlap    string    `json:"overlap,omitempty"`    // why the store assigns no worker IDs of the namespace
 	Server     string    `json:"server"`
 	Now        time.Time `json:"now"`
@@ -90,7 +90,7 @@ func (f *storeFlags) look(ctx context.Context, st *storeurl.Store) (*listing, er
 	if l.space, l.alloc, err = newSpace(f.namespace, meta); err != nil {
 		return nil, err
 	}
-	if bound := l.alloc.Time(meta.Quarantine); bound.After(l.Now) {
+	if bound := l.alloc.Time(meta.Quarantine); bound.After(l.Now) && meta.Quarantine > meta.Fence {
 		l.Quarantine = bound
 	}
 	rows, err := st.List(ctx)
