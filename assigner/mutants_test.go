@@ -106,7 +106,7 @@ func TestSimulationHasNoDuplicatesWith(t *testing.T) {
 		"failovers that lose renewals in use, with two pairs of clocks": {
 			moves: 100, calm: true, pairs: true, all: true, often: true, fenced: 50, accident: loseRenewal,
 		},
-		"a store that goes back, if a holder notices first": {calm: true, all: true, fenced: 30, accident: goBack},
+		"a store that goes back, if a holder notices first": {moves: 100, calm: true, all: true, fenced: 30, accident: goBack},
 		"a copied process, invalidated and closed":          {accident: func(w *simWorld) { closeCopy(w, true) }, fenced: 30},
 		"commits lost, grants proved since":                 {accident: loseCommits, fenced: 30},
 		"rows revoked":                                      {accident: revokeRow, often: true, fenced: 30, moves: 25},

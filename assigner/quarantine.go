@@ -20,22 +20,22 @@ func quarantined(workerID int64, remaining time.Duration, reason string) error {
 
 // recognise stores a bound when the store may lack commits: it is another server, or another copy
 // of its data, than at the last claim, or a lease of this assigner has found its row missing or set
-// back, and no recovery has followed. All deltas that the store has granted and forgotten lie below
+// back, and no recovery covers that. All deltas that the store has granted and forgotten lie below
 // the bound, since the cap on fences counts from the present, except for a holder that ran further
 // ahead of the clock than MaxLead. Later claims of worker IDs that may have been forgotten begin
 // above the bound, see found. The earlier servers must not grant any more.
 //
 // The first claim or renewal on the server stores the bound, so that neither later claims nor
-// restarts extend the quarantine. A second failover that loses the bound makes a higher one.
+// restarts extend the quarantine. A second failover that loses the bound makes a higher one. On a
+// store without an identity a bound would lie a day ahead, see MaxLead.
 func (c *claim) recognise() error {
-	for !c.view.status.Lossy && !c.meta.Recovering() {
-		moved := c.view.status.Identity != "" && c.meta.Identity != c.view.status.Identity
-		setBack := c.leaser.setBack.Load()
+	for c.view.status.Identity != "" && !c.view.status.Lossy && !c.meta.Recovering() {
+		moved, setBack := c.meta.Identity != c.view.status.Identity, c.leaser.setBack.Load()
 		if !moved && c.meta.Fence >= setBack {
 			return nil
 		}
 		before, next := c.meta.Identity, c.meta
-		next.Identity = cmp.Or(c.view.status.Identity, before)
+		next.Identity = c.view.status.Identity
 		next.Quarantine = max(next.Quarantine+1, c.view.forgotten(max(c.meta.Fence, setBack-1))) // another one after each change, see term
 		stored, err := c.swapMeta(next)
 		if err != nil {
@@ -47,7 +47,7 @@ func (c *claim) recognise() error {
 		c.leaser.setBack.CompareAndSwap(setBack, 0)
 		text, remedy := "assigner: the store is another server or another copy of its file, and may have lost commits", "none is needed after a failover, unless"
 		if !moved {
-			text, remedy = "assigner: the store has lost commits, and no recovery has followed", "run Recover if a process has started since the loss, or if"
+			text, remedy = "assigner: the store has lost commits, and no recovery covers them", "run Recover if a process has started since the loss, or if"
 		}
 		c.warn(text, "store", c.view.status.Store, "namespace", c.view.status.Namespace,
 			"now", c.meta.Identity, "before", before, "starts_wait_until", stamp(c.terms.alloc.Time(c.meta.Quarantine-c.view.fences.lead)),
