@@ -78,5 +78,5 @@ func ExampleGenerator_Next() {
 	// 21056720946 (2026-03-01T12:00:01Z, datacenter 0, worker 12, sequence 2)
 	// 21056720947 (2026-03-01T12:00:01Z, datacenter 0, worker 12, sequence 3)
 	// uidring: the sequence of this unit is used up
-	// uidring: the clock is behind the last used unit of worker ID 12: by 5s 5s true
+	// uidring: the clock is behind the last used unit (worker ID 12): by 5s 5s true
 }

@@ -100,7 +100,7 @@ func (g *Generator) deltaAt(now time.Time, u *unit, grant *keeper.State) (int64,
 	switch {
 	case delta < used:
 		behind := g.alloc.Time(used).Sub(now)
-		return 0, generator.Passing{Err: fmt.Errorf("%w the last used unit of worker ID %d: by %v", ErrClockBack, grant.WorkerID, behind), After: behind}
+		return 0, generator.Passing{Err: fmt.Errorf("%w the last used unit (worker ID %d): by %v", ErrClockBack, grant.WorkerID, behind), After: behind}
 	case delta == used && u.generation != grant.Generation:
 		return 0, g.usedUp(delta, now) // IDs increase: another lease may have a smaller worker ID
 	case delta > g.alloc.MaxDelta() && grant.Last >= g.alloc.MaxDelta(): // with a lower Last the clock is wrong
