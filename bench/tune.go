@@ -101,8 +101,10 @@ const (
 
 func tuneCommand(flags *flag.FlagSet) func(context.Context, io.Writer) error {
 	t := &tuning{progress: io.Discard}
-	if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 { // a terminal
-		t.progress = flags.Output()
+	if file, ok := flags.Output().(*os.File); ok {
+		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 { // a terminal
+			t.progress = file
+		}
 	}
 	flags.IntVar(&t.rate, "rate", 300_000, "`IDs` a second of the steady load, from 1")
 	flags.TextVar(&t.burst, "burst", burst{2_000_000, 100 * time.Millisecond}, fmt.Sprintf("`IDs/time` of each of %d bursts after it; 0: none", bursts))

@@ -53,6 +53,9 @@ func TestTuneRecommendsOnlyMeasuredDifferences(t *testing.T) {
 }
 
 func TestTuneRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	plot := filepath.Join(t.TempDir(), "tune.svg")
 	for _, tt := range []struct{ args, want string }{
 		{"-rate=1000 -burst=0 -lap=1ms", "bench tune -burst=0 -lap=1ms -rate=1000\n"},

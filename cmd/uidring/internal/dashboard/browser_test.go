@@ -25,6 +25,9 @@ const secret = "a-token-of-the-test-0123456789"
 // TestInChromium uses the page as people do. It also fails when the browser reports an error, an
 // exception, or a violation of the policy, which allows no request to another host; see open.
 func TestInChromium(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a browser")
+	}
 	s := newService(t, "team "+secret+"\n")
 	testgen.Cached(t, cached.Config{Assigner: s.leased("<b>ids-2</b> pid 4711")})
 	p := open(t, s)
