@@ -133,7 +133,7 @@ func (t terms) span(n int64) time.Duration { return time.Duration(n) * t.domain.
 func (t terms) fences(s leasestore.Status) fences {
 	window := t.units(t.window())
 	f := fences{window: window, step: min(max(t.units(time.Second), 1), window), end: t.alloc.MaxDelta(),
-		skew: t.units(t.cfg.MaxSkew + t.domain.Layout.Unit - 1)}
+		skew: t.units(t.cfg.MaxSkew + t.domain.Layout.Unit - 1)} //mutate:number a nanosecond
 	f.reserve = max(window/2, 2*f.step)
 	f.lead = t.units(cmp.Or(t.cfg.MaxLead, 24*time.Hour))
 	if t.cfg.MaxLead == 0 && s.Identity != "" && !s.Lossy {
