@@ -80,11 +80,11 @@
 //     own. Mount the folder, not the file.
 //
 // A setting that does not pass is rejected with [leasestore.ErrNotDurable], or logged as a warning
-// with Config.AllowUndurable. A renewal checks them, too: with sync_binlog=0 for an import, running
-// processes have IDs until their leases end. The check cannot detect a disk that loses writes, a
-// replica that was promoted too early, or a restore from a backup. After such a loss, and before
-// any process starts, raise the next ID of WORKER_NODE above the largest worker ID ever given out,
-// and raise the fences of each namespace with [leasestore.Recover].
+// with Config.AllowUndurable. A renewal checks the settings, too: with sync_binlog=0 for an import,
+// running processes have IDs until their leases end. The check cannot detect a disk that loses
+// writes, a replica that was promoted too early, or a restore from a backup. After such a loss, and
+// before any process starts, raise the next ID of WORKER_NODE above the largest worker ID ever
+// given out, and raise the fences of each namespace with [leasestore.Recover].
 //
 // # SQLite files
 //

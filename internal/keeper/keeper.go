@@ -188,12 +188,12 @@ func (k *Keeper) step(ctx context.Context) time.Duration {
 // renew renews the lease that is held.
 func (k *Keeper) renew(ctx context.Context, held *State) error {
 	call, cancel := context.WithTimeout(context.Background(), min(k.AssignTimeout, renewTimeout))
-	defer cancel()                                                                       //mutate:remove the timeout ends the context, too
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(k.AssignTimeout/4, cancel) })() // cut off, it may keep Close from lowering the fence
+	defer cancel() //mutate:remove the timeout ends the context, too
 	oldest := k.hooks.Oldest()
 	used, position := k.hooks.Deltas()
 	used = min(used, position, k.highest)
 	want := k.want.Load()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(k.AssignTimeout/4, cancel) })() // cut off, it may keep Close from lowering the fence
 	grant, err := k.lease.Renew(call, assigner.Use{Used: used, Want: max(position, want), Oldest: oldest})
 	//mutate:operand such a lease is lost when the store answers again
 	if err == nil && grant.WorkerID != held.WorkerID {
